@@ -48,6 +48,7 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
+  bool gives_logits;        // false: its tokens see both ways, and it gives embeddings alone
   // Oddities of the files that are no errors, and instruction sets with wrong matrix products.
   std::vector<std::string> warnings;
   // Parts of the files that are not loaded because text does not need them (for images, sounds,

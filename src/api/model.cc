@@ -217,6 +217,7 @@ ModelInfo Model::info() const {
           .max_positions = config.max_positions,
           .weight_type = weights == nullptr ? "none" : weights->weight_type(),
           .weight_bytes = weights == nullptr ? 0 : weights->weight_bytes(),
+          .gives_logits = !config.both_ways,
           .warnings = std::move(warnings),
           .notes = std::move(notes)};
 }

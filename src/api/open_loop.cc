@@ -86,6 +86,11 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   const RankGroup* ranks = std::exchange(parts.options.ranks, nullptr);
   PANDO_CHECK(ranks != nullptr || weights.share().is_whole());
   if (technique.executor != nullptr) {
+    if (spec.both_ways)
+      return unsupported(
+          "sharing '{}' does not run models whose rows see both ways, such as {}, expected 'tree', "
+          "'prefix_cached' or 'packed'",
+          engine.sharing, spec.family_name);
     if (ranks != nullptr)
       return unsupported(
           "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
@@ -101,6 +106,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   if (!isa) return isa.error();
   engine.isa = computing.isa = std::move(*isa);
   if (ranks != nullptr) parts.ranks = shape_of(ranks->layout, parts.options.depth);
+  if (spec.both_ways) engine.policy = "fcfs", engine.step_budget = 0;  // TextRunner's own order
   Result<std::unique_ptr<StepTiming>> timing =
       StepTiming::create(engine, parts.options.many_prefills, parts.ranks);
   if (!timing) return timing.error();
@@ -116,6 +122,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   parts.batcher = std::move(technique.batcher);
   parts.figures = std::move(technique.figures);
   parts.max_positions = spec.max_positions;
+  parts.n_token_types = spec.n_token_types;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
   if (technique.executor != nullptr) {
     parts.executor = technique.executor->open(weights, engine, computing, *room, *parts.pool);

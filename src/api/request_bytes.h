@@ -81,16 +81,16 @@ auto members(T& value) {
 // Without `sent`, which is a time of this process's clock.
 template <MaybeConst<Request> T>
 auto members(T& value) {
-  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, calling,
-         thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
-         alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached,
-         ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash, begun,
-         tells_tokens] = value;
-  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
-                  calling, thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling,
-                  prompt_logprobs_from, alternatives, pooling, unpooled, pooled_from, cut_tokens,
-                  isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
-                  tokens_beside, tokens_behind, logits_hash, begun, tells_tokens);
+  auto& [id, prompt, messages, tokens, token_types, chat, add_special_tokens, separate_reasoning,
+         calling, thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling,
+         prompt_logprobs_from, alternatives, pooling, unpooled, pooled_from, cut_tokens,
+         isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class, tokens_beside,
+         tokens_behind, sent, logits_hash, begun, tells_tokens] = value;
+  return std::tie(id, prompt, messages, tokens, token_types, chat, add_special_tokens,
+                  separate_reasoning, calling, thinking_budget, truncate_prompt_tokens,
+                  truncate_at_end, sampling, prompt_logprobs_from, alternatives, pooling, unpooled,
+                  pooled_from, cut_tokens, isolation_key, n_public, cached, ttft_slo, tpot_slo,
+                  deadline_class, tokens_beside, tokens_behind, logits_hash, begun, tells_tokens);
 }
 
 template <MaybeConst<TokenLogprob> T>

@@ -15,6 +15,9 @@ enum class Fault {
   kMaskedLaneTimesZero,  // attention: masked values are multiplied by zero instead of skipped
   kWindowTooWide,        // attention: one position before the row's window is visible
   kSpanFoldLeft,         // attention: spans merged left to right instead of as an aligned tree
+  kTextSeesBefore,       // texts: rows see only what is before them
+  kTextRowLost,          // texts: between two steps the last row forgets its hidden state
+  kJoinedTooLate,        // texts: a request joins an equal text that has given outputs
   kSinkLostInParts,      // attention: threads that divide the spans of a row leave out its sink
   kCopyOneLaneShort,     // pages: a copy on write leaves out its last position
   kFanOutMissing,        // pages: a row is written to its own page only

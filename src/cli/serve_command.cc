@@ -31,6 +31,7 @@ namespace {
 Status learn_steps(const Model& model, EngineOptions& options) {
   static constexpr int kSeconds = 8;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
+  if (!model.info().gives_logits) return {};  // an engine takes its texts in order
   const std::filesystem::path folder = cache_directory();
   Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
     print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",

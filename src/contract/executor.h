@@ -76,8 +76,10 @@ struct ExecutorFacts {
   // Experts of each mixture, and the number that a row uses; zeros for a model without mixtures.
   int n_experts = 0, n_used_experts = 0;
   bool keeps_keys = true;  // false: keys and values are gone after a step
-  int depth = 1;           // steps that may be submitted and not finished
-  std::string name;        // the device and its arithmetic, as in "avx512"
+  // Of a text whose rows see both ways (TextPasses); 0: rows see what is before them.
+  uint32_t n_passes = 0;
+  int depth = 1;     // steps that may be submitted and not finished
+  std::string name;  // the device and its arithmetic, as in "avx512"
 };
 
 // Computes steps on a device: holds the weights in the device's layout and owns the memory of keys
@@ -128,7 +130,9 @@ class StageExecutor : public Executor {
   // Computes rows of a step at once, without submit. before: [own rows, d_model] f32, as the stage
   // before returned them; null for the first stage. Returns the hidden states of those of the
   // plan's outputs that are among the rows, after the last norm, [n_outputs, d_model] f32; or of a
-  // stage that is not the last, all these rows. Valid until the next call.
+  // stage that is not the last, all these rows. Of texts (TextPasses) `before` has the rows that
+  // the step takes through the pass between both stages, and so has the result. Valid until the
+  // next call.
   virtual const float* compute(const StepPlan& plan, RowRange own, const float* before) = 0;
   // The logits of final hidden states: [n, d_model] f32 -> [n, vocab] f32, or the slice of these
   // logits that the stage has.

@@ -40,12 +40,13 @@ enum class FeedForward {
   kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
 };
 
-// Combination of gate and up in a feed-forward. kSilu, kGeluTanh: SiLU(gate) * up, or GELU(gate) *
-// up by tanh. kClampedSilu: (1 + up) * gate * sigmoid(alpha * gate), with gate and up clamped. The
-// others have no gate: ReLU(up) squared, and GELU(up) by erf or by tanh.
+// Combination of gate and up in a feed-forward. kSilu, kGeluTanh, kGeluErf: SiLU(gate) * up, or
+// GELU(gate) * up by tanh or by erf. kClampedSilu: (1 + up) * gate * sigmoid(alpha * gate), with
+// gate and up clamped. The others have no gate: ReLU(up) squared, and GELU(up) by erf or by tanh.
 enum class Activation {
   kSilu,
   kGeluTanh,
+  kGeluErf,
   kClampedSilu,
   kSquaredRelu,
   kUngatedGelu,
@@ -105,7 +106,9 @@ struct Heads {
 
 struct LayerConfig {
   Mixer mixer = Mixer::kAttention;
-  int window = 0;    // a query at position p sees keys behind p - window; 0: all up to its own
+  // A query at position p sees keys behind p - window, and where rows see both ways those before
+  // p + window; 0: all up to its own, or all of its text.
+  int window = 0;
   int rotation = 0;  // of queries and keys: index into ModelConfig::rotations
   FeedForward feed_forward = FeedForward::kDense;
   int n_kv_heads = 0, head_dim = 0, d_ff = 0;  // 0: as the model has them
@@ -190,6 +193,14 @@ struct ModelSpec {
   Norm norm = Norm::kRms;
   float rms_eps = 1e-5f;   // of either norm
   bool norm_bias = false;  // of the norms of rows
+  // Each row of a text sees all its rows, also those behind it. Such a model has no logits.
+  bool both_ways = false;
+  bool post_norm = false;  // norms follow the sums: x becomes norm(x + y)
+  bool embedding_norm = false;
+  bool final_norm = true;
+  int n_learned_positions = 0;  // rows of the table that is added to embeddings; 0: none
+  int position_offset = 0;      // row of position 0 in it
+  int n_token_types = 0;        // rows of the table of types, added too; 0: none
   // Attention and feed-forward read the same row, by one norm or one each, and both outputs are
   // added to it.
   bool parallel = false;
@@ -227,6 +238,8 @@ struct ModelSpec {
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
 
   int n_layers() const { return static_cast<int>(layers.size()); }
+  // Passes over the rows of a text that see both ways (TextPasses); 0: they do not.
+  uint32_t n_passes() const { return both_ways ? static_cast<uint32_t>(layers.size()) + 1 : 0; }
   // Layers with keys and values, and layers with a state.
   int n_attention_layers() const;
   int n_recurrent_layers() const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace pando {
 
@@ -25,7 +26,8 @@ struct PageCopy {
 };
 
 // Rows [row_begin, row_end) of a step against tile `tile` of their paths, which is the same
-// physical pages for all of them. A row sees the positions of the tile up to its own.
+// physical pages for all of them. A row sees the positions of the tile up to its own; a row of a
+// text (TextPasses) sees all of them that belong to its text.
 struct AttentionTask {
   uint32_t tile;       // positions [tile * tile_len, (tile + 1) * tile_len)
   uint32_t row_begin;  // rows of the step
@@ -53,6 +55,26 @@ struct StateWrite {
   uint32_t row;
   StateSlot to;
   bool operator==(const StateWrite&) const = default;
+};
+
+// Rows [row_begin, row_end) of a step are all rows of one text, which see one another. A text of
+// n rows in a model of L layers takes L + 1 passes over its rows. Pass p of a row computes layer
+// p - 1, where there is one, and then queries, keys and values of layer p, where there is one; the
+// rows of the last pass are outputs. Every row ends a pass before any begins the next. A step does
+// all that lies from row `first_row` of pass `first_pass` up to row `end_row` of pass `end_pass`,
+// rows counted in the text. Its pages keep what the next step needs.
+struct TextPasses {
+  uint32_t row_begin;
+  uint32_t row_end;
+  uint32_t first_pass, first_row;
+  uint32_t end_pass, end_row;
+  uint32_t n_rows() const { return row_end - row_begin; }
+  // The rows of the text, [first, second), that the step takes through a pass.
+  std::pair<uint32_t, uint32_t> rows_of(uint32_t pass) const {
+    if (pass < first_pass || pass > end_pass) return {0, 0};
+    return {pass == first_pass ? first_row : 0, pass == end_pass ? end_row : n_rows()};
+  }
+  bool operator==(const TextPasses&) const = default;
 };
 
 }  // namespace pando

@@ -35,6 +35,8 @@ void for_each_list(Plan& plan, const Use& use) {
   use(13u, plan.windows.copies);
   use(14u, plan.windows.task_pages);
   use(15u, plan.hidden_only);
+  use(16u, plan.texts);
+  use(17u, plan.token_types);
 }
 
 template <class List>
@@ -79,6 +81,21 @@ bool read_section(StepPlan& plan, uint32_t id, uint32_t n, WordReader& words) {
   return known;
 }
 
+bool are_sound(const std::vector<TextPasses>& texts, const StepPlan& plan) {
+  uint32_t row = 0;
+  for (const TextPasses& text : texts) {
+    if (text.row_begin != row || text.row_end <= row || text.row_end > plan.tokens.size())
+      return false;
+    row = text.row_end;
+    if (std::pair(text.first_pass, text.first_row) >= std::pair(text.end_pass, text.end_row) ||
+        text.first_row >= text.n_rows() || text.end_row > text.n_rows())
+      return false;
+  }
+  for (uint32_t i = 0; i < row; ++i)
+    if (plan.slot_begin[i] != i) return false;
+  return texts.empty() || (row == plan.tokens.size() && plan.slots.size() == row);
+}
+
 Status check_sound(const StepPlan& plan) {
   const size_t n_rows = plan.tokens.size();
   const auto fail = [](const char* what) {
@@ -99,6 +116,9 @@ Status check_sound(const StepPlan& plan) {
     if (task.row_begin >= task.row_end || task.row_end > n_rows || task.n_pages == 0 ||
         uint64_t{task.first_page} + task.n_pages > plan.task_pages.size())
       return fail("a task names rows or pages that the plan does not have");
+  if (!are_sound(plan.texts, plan)) return fail("the texts do not divide the rows");
+  if (!plan.token_types.empty() && plan.token_types.size() != n_rows)
+    return fail("the numbers of token types and tokens differ");
   uint32_t row = 0;
   for (const StateTask& task : plan.state_tasks) {
     if (task.row_begin != row || task.row_end <= row || task.row_end > n_rows)

@@ -26,6 +26,9 @@ namespace pando::model {
 enum class Role {
   // Weights of the model:
   kEmbedding,             // [vocab, d_model]
+  kPositionTable,         // [n_learned_positions, d_model]
+  kTypeTable,             // [n_token_types, d_model]
+  kEmbeddingNorm,         // [d_model]; with a bias, which stands behind, [2 d_model]
   kLayerInputTable,       // [layer_input_vocab, n_layers * layer_input_dim]
   kLayerInputProjection,  // [n_layers * layer_input_dim, d_model]
   kLayerInputNorm,        // [layer_input_dim]

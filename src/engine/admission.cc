@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "engine/options.h"
+#include "engine/pooling.h"
 #include "engine/sampler.h"
 #include "engine/work_view.h"
 #include "text/reasoning_end.h"
@@ -223,7 +224,8 @@ void Admission::enter(Sequence& sequence, std::span<const Token> begun) {
     path.insert(path.end(), begun.begin(), begun.end());
   }
   residency_.enter(sequence, key, begun.empty() ? prompt : path, static_cast<uint32_t>(n_public));
-  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
+  const bool reads_prompt =
+      request.prompt_logprobs_from || pools_many(request) || request.pooling == Pooling::kFirst;
   const bool may_recompute = residency_.cache().may_recompute();
   const uint32_t n_shared =
       shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX,

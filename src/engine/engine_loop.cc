@@ -61,6 +61,14 @@ EngineLoop::EngineLoop(LoopParts parts)
   const ExecutorFacts& facts = parts_.executor->facts();
   PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
               facts.tile_len == parts_.options.tile_len);
+  if (facts.n_passes > 0)
+    texts_.emplace(TextRunnerParts{.options = options(),
+                                   .executor = *parts_.executor,
+                                   .pages = residency_.pages(),
+                                   .outbox = outbox_,
+                                   .stats = stats_,
+                                   .depth = depth(),
+                                   .joins_equal = parts_.planner->shares_tokens()});
 }
 
 // Steps in flight at most.
@@ -78,6 +86,8 @@ Limits EngineLoop::limits() const {
   std::erase_if(ends, [&](Token end) { return end < 0 || end >= vocab; });
   return {.model = {.vocab = vocab,
                     .max_positions = parts_.max_positions,
+                    .n_token_types = parts_.n_token_types,
+                    .gives_logits = parts_.executor->facts().n_passes == 0,
                     .tokenizer = parts_.tokenizer},
           .kv_capacity = kv_capacity(),
           .longest_path = parts_.executor->facts().longest_path,
@@ -92,6 +102,7 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
 }
 
 Status EngineLoop::submit_checked(RequestId id, Request request, Listener listener) {
+  if (texts_) return texts_->submit(id, std::move(request), std::move(listener));
   const bool has_begun = !request.begun.empty();
   try {
     const Status status =
@@ -130,12 +141,14 @@ void EngineLoop::tell_begun(RequestId id) {
 void EngineLoop::cancel(std::vector<RequestId> ids) {
   if (ids.empty()) return;
   std::ranges::sort(ids);
+  if (texts_) return texts_->cancel(ids);
   for (const auto& sequence : sequences_)
     if (std::ranges::binary_search(ids, sequence->request->id)) admission_.drop(*sequence);
   remove_done();
 }
 
 std::vector<RequestId> EngineLoop::waiting() const {
+  if (texts_) return texts_->waiting();
   std::vector<RequestId> ids;
   RequestId begun = 0;  // the last one; a request's sequences stand together
   for (const auto& sequence : sequences_) {
@@ -152,16 +165,18 @@ std::vector<RequestId> EngineLoop::waiting() const {
 }
 
 void EngineLoop::fail_all(const Error& error) noexcept {
+  if (texts_) texts_->fail_all(error);
   for (const auto& sequence : sequences_)
     if (!sequence->done) fail(sequence->request, [&] { return error; });
   remove_done();
 }
 
 bool EngineLoop::step() {
-  if (sequences_.empty()) return false;
+  if (n_sequences() == 0) return false;
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
-  while (runner_.takes_more() && submit_next()) continue;
+  if (texts_) texts_->step();
+  while (!texts_ && runner_.takes_more() && submit_next()) continue;
   const std::optional<SubmittedStep> finished = finish_next();
   remove_done();
   if (finished) runner_.observe(*finished);
@@ -325,7 +340,9 @@ EngineStats EngineLoop::stats() const noexcept {
     if (parts_.figures) stats.figures = parts_.figures();
   } catch (const std::bad_alloc&) {
   }
-  stats.open_tokens = admission_.open_tokens();
+  stats.open_tokens = admission_.open_tokens() + (texts_ ? texts_->n_tokens() : 0);
+  stats.open_answers = texts_ ? texts_->n_requests() : 0;
+  stats.running_answers = texts_ ? texts_->n_running() : 0;
   for (const auto& sequence : sequences_) {
     if (sequence->done) continue;
     ++stats.open_answers;

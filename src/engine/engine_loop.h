@@ -17,6 +17,7 @@
 #include "engine/outbox.h"
 #include "engine/residency.h"
 #include "engine/step_runner.h"
+#include "engine/text_runner.h"
 #include "pando/values/engine_options.h"
 #include "pando/values/engine_stats.h"
 #include "plan/planner.h"
@@ -39,10 +40,12 @@ struct LoopParts {
   const AnswerFormat* answers = nullptr;  // of the model; null: what its tokenizer shows alone
   std::vector<Token> end_ids;             // of the model: tokens that end an answer
   int max_positions = 0;                  // of the model: its longest sequence, in tokens
+  int n_token_types = 0;                  // of the model
 };
 
 // Joins three parts: admission of requests (Admission), resident paths (Residency), and steps
-// (StepRunner). Owns the open sequences. One thread.
+// (StepRunner); or, for a model whose rows see both ways, admission and TextRunner. Owns the open
+// sequences. One thread.
 class EngineLoop {
  public:
   explicit EngineLoop(LoopParts parts);
@@ -71,7 +74,7 @@ class EngineLoop {
   // Delivers the events since the last call to the listeners. They may call anything in this class.
   void deliver_events() { outbox_.deliver(); }
 
-  size_t n_sequences() const { return sequences_.size(); }
+  size_t n_sequences() const { return sequences_.size() + (texts_ ? texts_->n_requests() : 0); }
   // Has no figures if there is no memory for them.
   EngineStats stats() const noexcept;
   size_t ready_bytes()
@@ -116,6 +119,7 @@ class EngineLoop {
   Residency residency_;
   Admission admission_;
   StepRunner runner_;
+  std::optional<TextRunner> texts_;
 };
 
 }  // namespace pando

@@ -88,6 +88,22 @@ Status check_tokens(const char* name, const std::vector<Token>& tokens, const Mo
   return {};
 }
 
+Status check_text(const Request& request, const ModelLimits& model) {
+  if (!model.gives_logits && request.pooling == Pooling::kNone)
+    return unsupported(
+        "the model has no logits, because its tokens see those behind them too: expected a request "
+        "for an embedding");
+  const size_t n_types = request.token_types.size();
+  if (n_types != 0 && n_types != request.tokens.size())
+    return wrong("token_types", "has {}, expected one for each of {}", counted(n_types, "types"),
+                 counted(request.tokens.size(), "tokens"));
+  const int n_known = std::max(model.n_token_types, 1);
+  for (const uint8_t type : request.token_types)
+    if (type >= n_known)
+      return wrong("token_types", "has {}, expected types below {}", type, n_known);
+  return {};
+}
+
 // Checks the lengths of answers that have begun elsewhere, and their tokens.
 Status check_begun(const Request& request, const ModelLimits& model, size_t context) {
   const SamplingOptions& sampling = request.sampling;
@@ -220,6 +236,7 @@ Status check_request(const Request& request, const ModelLimits& model,
                                       counted(n_prompt, "tokens"),
                                       is_answered ? " and needs room for an answer" : "",
                                       context_limit(options.context, model.max_positions)));
+  if (Status status = check_text(request, model); !status) return status;
   if (Status status = check_outputs(request); !status) return status;
   if (Status status = check_options(sampling); !status) return status;
   if (Status status = check_begun(request, model, context); !status) return status;

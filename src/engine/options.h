@@ -22,6 +22,8 @@ Status fill_in(EngineOptions& options, int max_positions);
 struct ModelLimits {
   int vocab = 0;
   int max_positions = 0;                 // longest sequence, in tokens
+  int n_token_types = 0;                 // of pairs; 0: the model has none
+  bool gives_logits = true;              // false: it gives embeddings alone
   const Tokenizer* tokenizer = nullptr;  // may be null; for messages
 };
 

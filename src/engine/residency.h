@@ -86,6 +86,7 @@ class Residency {
 
   KvCache& cache() { return cache_; }
   const KvCache& cache() const { return cache_; }
+  PagePool& pages() { return pages_; }
   const PagePool& pages() const { return pages_; }
   uint64_t n_preemptions() const { return n_preemptions_; }
 

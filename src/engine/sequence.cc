@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fault.h"
+#include "engine/pooling.h"
 #include "engine/sampler.h"
 
 namespace pando {
@@ -45,7 +46,7 @@ std::span<const Token> computed_prompt(const Request& request) {
 
 uint32_t first_output(const Request& request) {
   const auto n_prompt = static_cast<uint32_t>(request.tokens.size());
-  if (request.pooling == Pooling::kMean) return static_cast<uint32_t>(request.pooled_from);
+  if (request.pooling != Pooling::kNone) return first_pooled(request);
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
@@ -215,9 +216,7 @@ void Sequence::end_filter() {
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
 
 void Sequence::pool(std::span<const float> hidden) {
-  std::vector<float>& sums = completion.embedding;
-  sums.resize(hidden.size());
-  for (size_t i = 0; i < hidden.size(); ++i) sums[i] += hidden[i];
+  pool_row(request->request, hidden, completion.embedding);
 }
 
 uint64_t Sequence::add_to_hash(std::span<const float> row) {
@@ -320,11 +319,7 @@ std::vector<ToolCall> Sequence::add_calls(std::vector<ToolCall> calls) {
 }
 
 Sequence::Taken Sequence::finish_embedding() {
-  if (request->request.pooling == Pooling::kMean) {
-    const auto first = static_cast<size_t>(request->request.pooled_from);
-    const float scale = 1.0F / static_cast<float>(prompt().size() - first);
-    for (float& value : completion.embedding) value *= scale;
-  }
+  finish_pooling(request->request, completion.embedding);
   return finish(FinishReason::kStop);
 }
 

@@ -251,7 +251,7 @@ std::pair<int, int> layers_of_share(const ModelSpec& spec, const ModelShare& sha
 }
 
 std::pair<int, int> logits_of_share(const ModelSpec& spec, const ModelShare& share) {
-  if (!share.has_head()) return {0, 0};
+  if (!share.has_head() || spec.both_ways) return {0, 0};
   if (!share.divides_head) return {0, spec.vocab};
   constexpr int kStrip = 16;  // outputs that kernels compute together
   const int n_strips = (spec.vocab + kStrip - 1) / kStrip;

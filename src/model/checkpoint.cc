@@ -17,9 +17,11 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
-// Tables of embeddings, behind the prefix. The second is of Nemotron-H, the third of GPT-NeoX.
+// Tables of embeddings, behind the prefix. The second is of Nemotron-H, the third of GPT-NeoX, the
+// others are of encoders.
 constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight",
-                                            "embed_in.weight"};
+                                            "embed_in.weight", "embeddings.word_embeddings.weight",
+                                            "embeddings.tok_embeddings.weight"};
 // Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H,
 // "gpt_neox." and "embed_out." are of GPT-NeoX; the others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
@@ -29,7 +31,18 @@ constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"model.language_model.", kPrefix},
     {"language_model.model.", kPrefix},
     {"model.text_model.", kPrefix},
-    {"language_model.lm_head.", "lm_head."}};
+    {"language_model.lm_head.", "lm_head."},
+    // Of encoders, and the names of their layers.
+    {"bert.", kPrefix},
+    {"roberta.", kPrefix},
+    {"distilbert.", kPrefix},
+    {"nomic_bert.", kPrefix},
+    {"model.encoder.layers.", "model.layers."},
+    {"model.encoder.layer.", "model.layers."},
+    {"model.transformer.layer.", "model.layers."}};
+// Last parts of names in files that were converted from TensorFlow's.
+constexpr std::pair<std::string_view, std::string_view> kOlderParts[] = {
+    {".LayerNorm.gamma", ".LayerNorm.weight"}, {".LayerNorm.beta", ".LayerNorm.bias"}};
 
 Result<json> read_index(const ModelPath& path) {
   const auto file = path.file();
@@ -129,6 +142,9 @@ void Checkpoint::use_common_names() {
     if (bare_ && name != "lm_head.weight") common.insert(0, kPrefix);
     for (const auto& [found, usual] : kLanguagePrefixes)
       if (common.starts_with(found)) common = std::string(usual) + common.substr(found.size());
+    for (const auto& [older, usual] : kOlderParts)
+      if (common.ends_with(older))
+        common.replace(common.size() - older.size(), older.size(), usual);
     const bool taken = common != name && place_of_.contains(common);
     // If two names become equal, the second keeps its own, and is refused later as unknown.
     if (taken || !named.emplace(std::move(common), place).second) named.emplace(name, place);

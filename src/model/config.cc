@@ -30,7 +30,7 @@ using json = Json;
 
 // True if `name` is the class of the family in the transformers library, with its head or without.
 bool is_class_of(const Family& family, std::string_view name) {
-  constexpr std::string_view kHeaded = "ForCausalLM";
+  const std::string_view kHeaded = family.fixed.both_ways ? "Model" : "ForCausalLM";
   const std::string_view headed = family.architecture;
   if (name == headed) return true;
   if (family.older_architecture != nullptr && name == family.older_architecture) return true;
@@ -38,7 +38,8 @@ bool is_class_of(const Family& family, std::string_view name) {
   const std::string_view stem = headed.substr(0, headed.size() - kHeaded.size());
   if (!name.starts_with(stem)) return false;
   const std::string_view rest = name.substr(stem.size());
-  return rest == "Model" || rest == "TextModel";
+  if (family.fixed.both_ways) return rest.starts_with("For") && rest != "ForCausalLM";
+  return rest == "Model" || rest == "TextModel" || rest == "ForSequenceClassification";
 }
 
 // Lists the values that `model_type` may have.
@@ -75,9 +76,12 @@ const Family* read_family(Fields& fields) {
   return *named;
 }
 
-// The fields, with those that the family has a value for where they are absent.
+// The fields by their usual names, with those that the family has a value for where they are
+// absent.
 json with_absent(const Family& family, const json& object) {
   json whole = object;
+  for (const auto& [other, usual] : family.other_names)
+    if (whole.contains(other) && !whole.contains(usual)) whole[usual] = whole[other];
   if (family.absent == nullptr) return whole;
   const json absent = json::parse(family.absent);
   for (const auto& [name, value] : absent.items())
@@ -112,15 +116,25 @@ Status check_numbers(std::span<const Number> numbers, std::string_view source) {
   return {};
 }
 
-// Attention to what comes after a row, as encoders are trained.
-void refuse_both_ways(Fields& fields) {
-  if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", "true", ErrorCode::kUnsupported);
+// Rows of other families than encoders may see what is behind them too.
+void read_both_ways(Fields& fields, ModelConfig& config) {
+  const bool is_causal = fields.boolean("is_causal", true);
   // "vision": the tokens of images alone, which are not supported anyway.
   constexpr const char* kBothWays = "use_bidirectional_attention";
   const json* both_ways = fields.find(kBothWays);
-  if (both_ways != nullptr && *both_ways != "vision" && *both_ways != false)
-    fields.refuse(kBothWays, "false", ErrorCode::kUnsupported);
+  const bool says_so = both_ways != nullptr && *both_ways == true;
+  if (both_ways != nullptr && !both_ways->is_boolean() && *both_ways != "vision")
+    return fields.refuse(kBothWays, "true or false", ErrorCode::kUnsupported);
+  if (config.both_ways || (is_causal && !says_so)) return;
+  const auto reads_keys = [](const LayerConfig& layer) { return layer.keys_back > 0; };
+  if (config.n_recurrent_layers() > 0 || config.has_latent() || config.layer_input_dim > 0 ||
+      std::ranges::any_of(config.layers, reads_keys))
+    return fields.refuse(says_so ? kBothWays : "is_causal", says_so ? "false" : "true",
+                         ErrorCode::kUnsupported);
+  config.both_ways = true;
+  // The library puts half of the window on each side of a row, or with is_causal all of it.
+  for (LayerConfig& layer : config.layers)
+    if (layer.window > 0) layer.window = 1 + (is_causal ? layer.window / 2 : layer.window);
 }
 
 // Refuses an adapter: its base model alone computes something else.
@@ -180,8 +194,8 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
   ModelConfig config = of_family(*family);
   config.origin = origin;
   config.origin.has_text_part = has_text_part(file);
-  refuse_both_ways(fields);
   family->read(fields, config);
+  read_both_ways(fields, config);
   config.quantization = read_quantization(fields);
   refuse_unoffered(fields, config.head_dim, family->offered());
   if (Status status = fields.status(); !status) return status.error();
@@ -379,7 +393,12 @@ std::string ModelConfig::to_json(DType dtype) const {
   object["max_position_embeddings"] = max_positions;
   object["tie_word_embeddings"] = tied_embeddings;
   object["torch_dtype"] = info_of(dtype).torch;
-  family->write(*this, object);
+  ModelConfig as_written = *this;
+  if (both_ways && !family->fixed.both_ways) {
+    object["is_causal"] = false;
+    for (LayerConfig& layer : as_written.layers) layer.window = std::max(layer.window - 1, 0);
+  }
+  family->write(as_written, object);
   object["bos_token_id"] = bos_id ? ordered_json(*bos_id) : nullptr;
   object["eos_token_id"] = eos_ids.empty()       ? ordered_json(nullptr)
                            : eos_ids.size() == 1 ? ordered_json(eos_ids.front())

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -140,6 +141,7 @@ struct LayerNames {
   const char *q_norm = "self_attn.q_norm", *k_norm = "self_attn.k_norm";
   const char* output = "self_attn.o_proj";
   const char* attention_sum_norm = nullptr;
+  const char* gguf_attention_sum_norm = "post_attention_norm";
   const char* feed_forward_norm = "post_attention_layernorm";
   const char* gguf_feed_forward_norm = "ffn_norm";
   bool fused_gate_up = false;                 // one tensor, in GGUF files as well
@@ -149,6 +151,7 @@ struct LayerNames {
   ExpertNames experts = {};
   const char* shared = "mlp.shared_experts";
   const char* feed_forward_sum_norm = nullptr;
+  const char* gguf_feed_forward_sum_norm = "post_ffw_norm";
   Stored norms = Stored::kItself;  // the weights of all norms of rows, queries and keys
 };
 
@@ -179,6 +182,8 @@ struct Family {
   // JSON: fields of config.json with the values that the library takes where they are absent. Null:
   // none.
   const char* absent = nullptr;
+  // Names that some files have for a field, each with the usual one.
+  std::vector<std::pair<const char*, const char*>> other_names = {};
 
   ModelSpec fixed = {};  // not in files: kinds of norms, biases that always exist
   DecoderFields decoder = {};
@@ -193,6 +198,8 @@ struct Family {
 
   LayerNames layer = {};
   const char* embedding = "model.embed_tokens.weight";
+  const char* embedding_norm = "model.embeddings.LayerNorm";  // where the model has one
+  const char* other_embedding_norm = nullptr;                 // name of it in other files
   const char *last_norm = "model.norm", *gguf_last_norm = "output_norm";
 
   // Functions for the rules that data cannot express. Functions of single families call the usual

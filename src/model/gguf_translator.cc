@@ -68,8 +68,8 @@ void GgufTranslator::decoder(const char* eps_key) {
   translate_rope(fields_, rotary_dim_, offers_, config_);
   embeddings();
   special_tokens();
-  if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", "true", ErrorCode::kUnsupported);
+  if (!family_.fixed.both_ways && !fields_.boolean("attention.causal").value_or(true))
+    config_["is_causal"] = false;
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
   constexpr std::string_view kExperts = "expert_count";
   const bool may_have_experts = std::ranges::find(offers_, kExperts) != offers_.end();

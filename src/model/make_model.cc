@@ -48,6 +48,8 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
     return invalid_option("context", "is {}, expected {}", *options.max_positions,
                           kPositionCounts.text());
   config->max_positions = options.max_positions.value_or(config->max_positions);
+  if (config->n_learned_positions > 0)
+    config->n_learned_positions = config->max_positions + config->position_offset;
   if (options.eos_id) {
     config->eos_ids = {*options.eos_id};
     config->bos_id.reset();

@@ -131,8 +131,9 @@ Result<OpenedModel> OpenedModel::open(const ModelPath& path) {
   Result<Checkpoint> checkpoint = Checkpoint::open(path, config->quantization);
   if (!checkpoint) return checkpoint.error();
   // Embedding models are saved without a head.
-  const bool has_no_head =
-      checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
+  const bool has_no_head = !config->both_ways && !config->tied_embeddings &&
+                           (checkpoint->is_bare() || checkpoint->contains(kScore)) &&
+                           !checkpoint->contains("lm_head.weight");
   if (has_no_head) config->tied_embeddings = true, config->head_bias = false;
   Result<std::vector<std::string>> passed_over = passed_over_parts(*config, *checkpoint);
   if (!passed_over) return passed_over.error();
@@ -153,7 +154,8 @@ std::vector<WeightSpec> OpenedModel::specs_of(const WeightId& id) const {
   std::vector<WeightSpec> specs;
   if (id.layer < 0) {
     for (const WeightSpec& spec : end_specs(config))
-      if (spec.role == id.role) specs.push_back(spec);
+      if (spec.role == id.role)
+        for (WeightSpec& stored : checkpoint.stored_as(spec)) specs.push_back(std::move(stored));
     return specs;
   }
   for (const WeightSpec& spec : of_layers_[id.layer]) {
@@ -172,7 +174,8 @@ Result<Tensors> OpenedModel::tensors(const WeightId& id) const {
   const std::vector<WeightSpec> specs = specs_of(id);
   for (const WeightSpec& spec : specs) {
     // A table is read where it lies, so a quantised matrix cannot be one.
-    const bool is_table = id.role == Role::kEmbedding || id.role == Role::kLayerInputTable;
+    const bool is_table = id.role == Role::kEmbedding || id.role == Role::kLayerInputTable ||
+                          id.role == Role::kPositionTable || id.role == Role::kTypeTable;
     Result<TensorView> view =
         is_table ? checkpoint.tensor(spec.name, spec.shape) : checkpoint.tensor(spec);
     if (!view) return in_file_name(view.error(), spec);

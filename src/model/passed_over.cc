@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "model/beside_text.h"
+#include "model/families/hooks.h"
 #include "model/family.h"
 #include "model/gguf_classifier.h"
 #include "model/weight_specs.h"
@@ -31,7 +32,9 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
     const auto passed_over = config.family->passed_over;
     std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
     if (part.empty() && may_have_parts) part = part_beside_text(name);
-    if (name == kClassifier && checkpoint.is_one_gguf()) {
+    if (part.empty() && name == kScore) part = "classifier";
+    if (part.empty() && config.both_ways) part = beside_encoder(config, name);
+    if (part.empty() && name == kClassifier && checkpoint.is_one_gguf()) {
       if (Status status = check_classifier(checkpoint, config); !status) return status.error();
       ++parts["copy of rows of the LM head"];
       continue;

@@ -9,6 +9,9 @@
 
 namespace pando::model {
 
+// A classifier on the last row of a model that also answers, in place of its LM head.
+inline constexpr const char* kScore = "score.weight";
+
 // Checks that no tensor is ignored silently: each must be one of the configuration's, be known to
 // be redundant, or belong to a part that answers no text. Returns the names of those parts: "vision
 // tower (12 tensors)".

@@ -87,6 +87,21 @@ std::vector<WeightSpec> end_specs(const ModelConfig& c) {
     return specs.back();
   };
   add(Role::kEmbedding, c.family->embedding, "token_embd.weight", table);
+  if (c.n_learned_positions > 0)
+    add(Role::kPositionTable, "model.embeddings.position_embeddings.weight", "position_embd.weight",
+        {c.n_learned_positions, c.d_model});
+  if (c.n_token_types > 0)
+    add(Role::kTypeTable, "model.embeddings.token_type_embeddings.weight", "token_types.weight",
+        {c.n_token_types, c.d_model});
+  const auto add_embedding_norm = [&](const char* kind) {
+    WeightSpec& spec =
+        add(Role::kEmbeddingNorm, fmt::format("{}.{}", c.family->embedding_norm, kind),
+            fmt::format("token_embd_norm.{}", kind), {c.d_model});
+    if (c.family->other_embedding_norm != nullptr)
+      spec.parts = {{fmt::format("{}.{}", c.family->other_embedding_norm, kind), c.d_model}};
+  };
+  if (c.embedding_norm) add_embedding_norm("weight");
+  if (c.embedding_norm && c.norm_bias) add_embedding_norm("bias");
   if (const int64_t n = int64_t{c.n_layers()} * c.layer_input_dim; n > 0) {
     add(Role::kLayerInputTable, "model.embed_tokens_per_layer.weight",
         "per_layer_token_embd.weight", {c.layer_input_vocab, n});
@@ -96,9 +111,12 @@ std::vector<WeightSpec> end_specs(const ModelConfig& c) {
         "per_layer_proj_norm.weight", {c.layer_input_dim});
   }
   const std::string norm = c.family->last_norm, gguf_norm = c.family->gguf_last_norm;
-  add(Role::kFinalNorm, norm + ".weight", gguf_norm + ".weight", {c.d_model}).stored =
-      c.family->layer.norms;
-  if (c.norm_bias) add(Role::kFinalNorm, norm + ".bias", gguf_norm + ".bias", {c.d_model});
+  if (c.final_norm)
+    add(Role::kFinalNorm, norm + ".weight", gguf_norm + ".weight", {c.d_model}).stored =
+        c.family->layer.norms;
+  if (c.final_norm && c.norm_bias)
+    add(Role::kFinalNorm, norm + ".bias", gguf_norm + ".bias", {c.d_model});
+  if (c.both_ways) return specs;
   if (c.tied_embeddings)
     add(Role::kHead, c.family->embedding, "token_embd.weight", table);
   else

@@ -40,6 +40,47 @@ TEST(StepPlanBytes, ReadBackAsWritten) {
   EXPECT_EQ(*read, plan);
 }
 
+// Two texts, the second of which begins inside its second pass.
+StepPlan plan_of_texts() {
+  return {.tokens = {5, 6, 7},
+          .positions = {0, 1, 0},
+          .slot_begin = {0, 1, 2, 3},
+          .slots = {{1, 0}, {1, 1}, {2, 0}},
+          .tasks = {{0, 0, 2, 0, 1}, {0, 2, 3, 1, 1}},
+          .task_pages = {1, 2},
+          .texts = {{0, 2, 0, 0, 2, 2}, {2, 3, 1, 0, 1, 1}},
+          .token_types = {0, 1, 0},
+          .outputs = {1},
+          .hidden_only = {1}};
+}
+
+TEST(StepPlanBytes, TextsAreReadBackAsWritten) {
+  const StepPlan plan = plan_of_texts();
+  const Result<StepPlan> read = step_plan_from_bytes(to_bytes(plan));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, plan);
+}
+
+TEST(StepPlanBytes, TextsDivideTheRows) {
+  const auto broken = [](auto&& change) {
+    StepPlan plan = plan_of_texts();
+    change(plan);
+    return error_of(plan);
+  };
+  for (const std::string& error :
+       {broken([](StepPlan& p) { p.texts.pop_back(); }),
+        broken([](StepPlan& p) { p.texts[1].row_begin = 1; }),
+        broken([](StepPlan& p) { p.texts[1].row_end = 4; }),
+        broken([](StepPlan& p) { p.texts[0].end_row = 3; }),
+        broken([](StepPlan& p) { p.texts[1].end_row = 0; }),
+        broken([](StepPlan& p) { p.texts[0].first_row = 2; }), broken([](StepPlan& p) {
+          p.slot_begin = {0, 2, 2, 3};
+        })})
+    EXPECT_NE(error.find("the texts do not divide the rows"), std::string::npos) << error;
+  EXPECT_NE(broken([](StepPlan& p) { p.token_types.pop_back(); }).find("token types"),
+            std::string::npos);
+}
+
 TEST(StepPlanBytes, TheFormatIsFixed) {
   const StepPlan plan{.tokens = {-1}, .positions = {9}, .slot_begin = {0, 0}, .outputs = {0}};
   const std::vector<uint32_t> expected = {0x4e414c50, 1, 4, 1, 1, 0xffffffff, 2, 1,

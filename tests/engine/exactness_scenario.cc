@@ -58,7 +58,7 @@ std::vector<std::string> shapes_beside(std::span<const char* const> known) {
     if (!name.starts_with("tiny-") || std::ranges::find(known, name) != known.end()) continue;
     const model::ModelConfig config = model::named_shape(name).value();
     if (config.n_recurrent_layers() == 0 && !config.has(model::FeedForward::kExperts) &&
-        !config.has_latent())
+        !config.has_latent() && !config.both_ways)
       others.emplace_back(name);
   }
   std::ranges::stable_sort(others, {}, [&](const std::string& name) {

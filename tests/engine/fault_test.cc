@@ -6,6 +6,7 @@
 
 #include "engine/exactness_cases.h"
 #include "engine/in_flight_cases.h"
+#include "engine/text_cases.h"
 
 namespace pando::testing {
 namespace {
@@ -32,7 +33,9 @@ constexpr Kind kAny{run_case<&ExactnessCases::run>, kAnyCases.within()},
     kForms{run_case<&ExactnessCases::run_forms>, kFormCases.within()},
     kBegun{run_case<&ExactnessCases::run_begun>, kBegunCases.within()},
     kInFlight{[](ExactnessCases&, uint64_t seed) { return run_in_flight(seed).what; },
-              kInFlightCases / 5};
+              kInFlightCases / 5},
+    kTexts{[](ExactnessCases&, uint64_t seed) { return run_text_case("", seed).what; },
+           kTextCases / 5};
 
 struct NamedFault {
   Fault fault;
@@ -121,7 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kAbortLeavesIssue, "AbortLeavesIssue", kInFlight},
                       NamedFault{Fault::kFlightSlotTaken, "FlightSlotTaken", kInFlight},
                       NamedFault{Fault::kAbortLeavesWindow, "AbortLeavesWindow", kInFlight},
-                      NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight}),
+                      NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight},
+                      NamedFault{Fault::kTextSeesBefore, "TextSeesBefore", kTexts},
+                      NamedFault{Fault::kTextRowLost, "TextRowLost", kTexts},
+                      NamedFault{Fault::kJoinedTooLate, "JoinedTooLate", kTexts}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -50,8 +50,11 @@ TEST(Families, NameEachTensorOnceInEachFormat) {
       of_no_layer += spec.role <= Role::kHeadBias;
     }
     const int n_inputs = config->layer_input_dim > 0 ? 3 : 0;
-    EXPECT_EQ(of_no_layer, (config->tied_embeddings ? 2 : 3) + n_inputs +
-                               (config->norm_bias ? 1 : 0) + (config->head_bias ? 1 : 0))
+    const int n_tables = (config->n_learned_positions > 0) + (config->n_token_types > 0);
+    const int n_norms = config->final_norm + config->embedding_norm;
+    const int n_heads = config->tied_embeddings || config->both_ways ? 0 : 1;
+    EXPECT_EQ(of_no_layer, 1 + n_inputs + n_tables + n_norms * (config->norm_bias ? 2 : 1) +
+                               n_heads + (config->head_bias ? 1 : 0))
         << family->name;
     names.clear();
     for (const WeightSpec& spec : checkpoint_specs(*config))

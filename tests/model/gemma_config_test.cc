@@ -52,7 +52,7 @@ TEST(GemmaConfig, ReadsGemma1) {
   expect_error(gemma1({{"hidden_activation", "gelu"}}), {"hidden_activation"});
   expect_error(gemma1({{"hidden_act", "silu"}}), {"hidden_act", "gelu_pytorch_tanh"});
   expect_error(gemma1({{"final_logit_softcapping", 30.0}}), {"final_logit_softcapping"});
-  expect_error(gemma1({{"use_bidirectional_attention", true}}), {"use_bidirectional_attention"});
+  EXPECT_TRUE(read(gemma1({{"use_bidirectional_attention", true}})).both_ways);
 }
 
 TEST(GemmaConfig, ReadsGemma2) {
@@ -120,9 +120,10 @@ TEST(GemmaConfig, ReadsGemma3) {
   expect_error(gemma3({{"attn_logit_softcapping", 50.0}}), {"attn_logit_softcapping"});
   expect_error(gemma3({{"hidden_activation", "silu"}}), {"hidden_activation", "gelu_pytorch_tanh"});
   // As EmbeddingGemma is published.
-  expect_error(
-      gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}),
-      {"use_bidirectional_attention"});
+  const ModelConfig both_ways =
+      read(gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}));
+  EXPECT_TRUE(both_ways.both_ways);
+  EXPECT_EQ(windows(both_ways)[0], windows(read(gemma3()))[0] / 2 + 1);
   EXPECT_EQ(read(gemma3({{"architectures", {"Gemma3TextModel"}}})), read(gemma3()));
 }
 

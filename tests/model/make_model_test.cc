@@ -285,6 +285,7 @@ TEST_F(MakeModelTest, RefusesWhatCannotBe) {
 // A model whose greedy output is one token for ever would hide most mistakes of an engine.
 TEST_F(MakeModelTest, GreedyOutputVaries) {
   for (const std::string& shape : tiny_shapes()) {
+    if (named_shape(shape)->both_ways) continue;  // it has no output
     const auto out = make("m", {.shape = shape});
     const auto model =
         reference::Model::load(ModelConfig::load(out).value(), Checkpoint::open(out).value(), {});
@@ -304,7 +305,7 @@ TEST_F(MakeModelTest, AModelIsNeverOverwritten) {
   const Status again = make_model({.out = out, .seed = 9});
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message(), (out / "config.json").string() +
-                                       " exists already, expected a directory without a model");
+                                         " exists already, expected a directory without a model");
 }
 
 }  // namespace

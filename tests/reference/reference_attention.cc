@@ -147,16 +147,17 @@ struct Int8Head {
   }
 };
 
-// The state of one query head after its last span, positions first..p.
+// The state of one query head after its last span, positions first..last.
 template <class Head>
 Partial attend_spans(const Head& head, const typename Head::Query& q, int head_dim, int first,
-                     int p, const Options& options) {
+                     int last, const Options& options) {
   std::vector<Partial> partials;  // a binary counter of merged spans
-  for (int span = 0; span <= p; span += options.span_len) {
+  for (int span = 0; span <= last; span += options.span_len) {
     Fold fold;
     fold.state.acc.assign(head_dim, 0.0f);
-    for (int tile = span; tile < span + options.span_len && tile <= p; tile += options.tile_len) {
-      const int begin = std::max(tile, first), end = std::min(tile + options.tile_len, p + 1);
+    for (int tile = span; tile < span + options.span_len && tile <= last;
+         tile += options.tile_len) {
+      const int begin = std::max(tile, first), end = std::min(tile + options.tile_len, last + 1);
       if (begin < end) head.fold_tile(q, begin, end, fold);
     }
     Partial state = std::move(fold.state);
@@ -185,11 +186,14 @@ Floats attend_heads(const model::ModelConfig& config, const model::Heads& heads,
     const Head kv(options, cap, k, v, n_tokens, heads.kv_dim(), kv_head * D, D);
     for (int p = 0; p < n_tokens; ++p) {
       const int first = window == 0 ? 0 : std::max(0, p - window + 1);
+      const int last = !config.both_ways ? p
+                       : window == 0     ? n_tokens - 1
+                                         : std::min(n_tokens - 1, p + window - 1);
       for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
         const size_t at = size_t(p) * heads.q_dim() + head * D;
         Floats scaled(D);
         for (int d = 0; d < D; ++d) scaled[d] = q[at + d] * scale;
-        const Partial all = attend_spans(kv, Head::query(scaled), D, first, p, options);
+        const Partial all = attend_spans(kv, Head::query(scaled), D, first, last, options);
         const float factor = sinks.empty() ? 1.0f / all.z : with_sink(all, sinks[head]);
         for (int d = 0; d < D; ++d) out[at + d] = all.acc[d] * factor;
       }

@@ -108,6 +108,8 @@ float activated(const model::ModelConfig& c, float gate, float up) {
       return gelu_erf(up);
     case model::Activation::kUngatedGeluTanh:
       return gelu(up);
+    case model::Activation::kGeluErf:
+      return gelu_erf(gate) * up;
     case model::Activation::kClampedSilu:
       break;
   }

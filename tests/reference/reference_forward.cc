@@ -121,18 +121,33 @@ Floats Model::of_inputs(int index, const Floats& inputs, const Floats& x, int n)
   return norm_rows(layer.input_projection.times(gated, n), layer.input_sum_norm);
 }
 
-Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
+// Rows of the table of tokens, with those of the tables of types and positions: [n_tokens,
+// d_model].
+Floats Model::embeddings(std::span<const int32_t> tokens, std::span<const uint8_t> types) const {
+  const int d_model = config_.d_model;
+  Floats x;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    for (int j = 0; j < d_model; ++j) {
+      float value = embedding_[size_t(tokens[i]) * d_model + j] * config_.embedding_scale;
+      if (!type_table_.empty()) value += type_table_[(types.empty() ? 0 : types[i]) * d_model + j];
+      const size_t position = i + config_.position_offset;
+      if (!position_table_.empty()) value += position_table_[position * d_model + j];
+      x.push_back(value);
+    }
+  return norm_rows(x, embedding_norm_);
+}
+
+Floats Model::hidden(std::span<const int32_t> tokens, int first,
+                     std::span<const uint8_t> types) const {
   const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
   PANDO_CHECK(0 <= first && first < n);
-  const auto add = [&](const Floats& what, Floats& to) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] += what[i] * config_.residual_scale;
+  // Sums have their norm before they are added, or behind.
+  const auto add = [&](const Floats& what, const Floats& norm, Floats& to) {
+    const Floats sum = config_.post_norm ? what : norm_rows(what, norm);
+    for (size_t i = 0; i < to.size(); ++i) to[i] += sum[i] * config_.residual_scale;
+    if (config_.post_norm) to = norm_rows(to, norm);
   };
-  Floats x;  // [n_tokens, d_model]
-  for (const int32_t token : tokens) {
-    const auto row = embedding_.begin() + int64_t{token} * d_model;
-    x.insert(x.end(), row, row + d_model);
-  }
-  for (float& value : x) value *= config_.embedding_scale;
+  Floats x = embeddings(tokens, types);  // [n_tokens, d_model]
   const Floats inputs = layer_inputs(tokens, x);
   std::vector<Keys> keys(layers_.size());
   for (size_t index = 0; index < layers_.size(); ++index) {
@@ -147,7 +162,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
       const Floats mixed = kind.mixer == model::Mixer::kAttention
                                ? attention(i, h, keys[index], n)
                                : recurrent(config_, kind.mixer, layer.recurrent, h, n);
-      add(norm_rows(mixed, layer.attention_sum_norm), x);
+      add(mixed, layer.attention_sum_norm, x);
     }
     if (kind.feed_forward == model::FeedForward::kNone) continue;
     const Floats h2 = !config_.parallel                 ? norm_rows(x, layer.feed_forward_norm)
@@ -156,8 +171,8 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Floats y = kind.feed_forward == model::FeedForward::kDense
                          ? gated(config_, layer.feed_forward, h2, n)
                          : experts(config_, layer.experts, layer.feed_forward, x, h2, n);
-    add(norm_rows(y, layer.feed_forward_sum_norm), x);
-    if (config_.layer_input_dim > 0) add(of_inputs(i, inputs, x, n), x);
+    add(y, layer.feed_forward_sum_norm, x);
+    if (config_.layer_input_dim > 0) add(of_inputs(i, inputs, x, n), {}, x);
     for (float& value : x) value *= layer.scale.empty() ? 1.0f : layer.scale[0];
   }
   x.erase(x.begin(), x.begin() + int64_t{first} * d_model);

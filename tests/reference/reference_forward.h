@@ -61,7 +61,9 @@ class Model {
                             const Options& options);
 
   // Rows [first, n_tokens) of the residual stream after the last norm: [n_tokens - first, d_model].
-  std::vector<float> hidden(std::span<const int32_t> tokens, int first = 0) const;
+  // types: of each token, for models that have any; empty: all 0.
+  std::vector<float> hidden(std::span<const int32_t> tokens, int first = 0,
+                            std::span<const uint8_t> types = {}) const;
   // Rows [first, n_tokens) of the logits: [n_tokens - first, vocab].
   std::vector<float> logits(std::span<const int32_t> tokens, int first = 0) const;
 
@@ -77,6 +79,8 @@ class Model {
                                int n) const;
   void turn(std::vector<float>& x, int index, int n) const;
   void norm_and_turn(std::vector<float>& x, const std::vector<float>& norm, int index, int n) const;
+  std::vector<float> embeddings(std::span<const int32_t> tokens,
+                                std::span<const uint8_t> types) const;
   std::vector<float> layer_inputs(std::span<const int32_t> tokens,
                                   const std::vector<float>& embeddings) const;
   std::vector<float> of_inputs(int index, const std::vector<float>& inputs,
@@ -85,6 +89,8 @@ class Model {
   model::ModelConfig config_;
   Options options_;
   std::vector<float> embedding_;  // [vocab, d_model]
+  // Tables that are added to it, and the norm of the sum; or empty.
+  std::vector<float> position_table_, type_table_, embedding_norm_;
   std::vector<Layer> layers_;
   std::vector<float> last_norm_;    // [d_model], a bias behind it
   std::vector<float> input_table_;  // [layer_input_vocab, n_layers * layer_input_dim]

@@ -241,8 +241,8 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   const bool has_keys = kind.keys_back == 0, has_values = has_keys && !kind.values_are_keys;
   const int q = heads.q_dim(), kv = heads.kv_dim(), d = c.d_model;
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
-  const std::string fused_name =
-      name.any({"self_attn.qkv_proj.weight", "attention.query_key_value.weight"});
+  const std::string fused_name = name.any(
+      {"self_attn.qkv_proj.weight", "attention.query_key_value.weight", "attn.Wqkv.weight"});
   const bool fused = name.checkpoint.contains(fused_name);
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
   using Parts = std::initializer_list<const char*>;
@@ -250,16 +250,23 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
     return fused ? load.matrix(fused_name, n, d, first, qkv)
                  : load.matrix(name.any(own), n, d, own_first, n_own);
   };
-  layer.q = part({"self_attn.q_proj.weight", "mixer.q_proj.weight"}, 0, queries, q, 0);
+  layer.q = part({"self_attn.q_proj.weight", "mixer.q_proj.weight", "attention.self.query.weight",
+                  "attention.q_lin.weight"},
+                 0, queries, q, 0);
   if (c.attention_gate)
     layer.query_gates = part({"self_attn.q_proj.weight", "mixer.q_proj.weight"}, q, queries, q, q);
   if (has_keys)
-    layer.k = part({"self_attn.k_proj.weight", "mixer.k_proj.weight"}, 0, kv, kv, queries);
+    layer.k = part({"self_attn.k_proj.weight", "mixer.k_proj.weight", "attention.self.key.weight",
+                    "attention.k_lin.weight"},
+                   0, kv, kv, queries);
   if (has_values)
-    layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight"}, 0, kv, kv, queries + kv);
+    layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight", "attention.self.value.weight",
+                    "attention.v_lin.weight"},
+                   0, kv, kv, queries + kv);
   layer.o = load.matrix(
       name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight", "mixer.o_proj.weight",
-                "self_attn.dense.weight", "attention.dense.weight"}),
+                "self_attn.dense.weight", "attention.dense.weight", "attention.output.dense.weight",
+                "attention.out_lin.weight", "attn.Wo.weight", "attn.out_proj.weight"}),
       d, q);
   layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
@@ -272,7 +279,9 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
                                           "self_attn.key_layernorm.weight"}),
                                 c.k_norm_dim(heads));
   layer.o_bias = load.vector_if(
-      c.o_bias, name.any({"self_attn.o_proj.bias", "self_attn.dense.bias", "attention.dense.bias"}),
+      c.o_bias,
+      name.any({"self_attn.o_proj.bias", "self_attn.dense.bias", "attention.dense.bias",
+                "attention.output.dense.bias", "attention.out_lin.bias"}),
       d);
   if (c.qkv_bias && fused) {
     const std::vector<float> all = load.vector(name("attention.query_key_value.bias"), {qkv});
@@ -281,13 +290,21 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
     layer.v_bias.assign(all.begin() + q + kv, all.end());
     return;
   }
-  layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
+  const auto bias = [&](bool exists, std::initializer_list<const char*> names, int n) {
+    return load.vector_if(c.qkv_bias && exists, name.any(names), n);
+  };
+  layer.q_bias =
+      bias(true, {"self_attn.q_proj.bias", "attention.self.query.bias", "attention.q_lin.bias"},
+           queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
     layer.q_bias.resize(q);
   }
-  layer.k_bias = load.vector_if(c.qkv_bias && has_keys, name("self_attn.k_proj.bias"), kv);
-  layer.v_bias = load.vector_if(c.qkv_bias && has_values, name("self_attn.v_proj.bias"), kv);
+  layer.k_bias = bias(
+      has_keys, {"self_attn.k_proj.bias", "attention.self.key.bias", "attention.k_lin.bias"}, kv);
+  layer.v_bias =
+      bias(has_values,
+           {"self_attn.v_proj.bias", "attention.self.value.bias", "attention.v_lin.bias"}, kv);
 }
 
 Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
@@ -328,7 +345,8 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
                        Gated& layer) {
   const int d = c.d_model;
   // A GGUF file divides Granite's fused projection.
-  const std::string fused = name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight"});
+  const std::string fused =
+      name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight", "mlp.Wi.weight"});
   if (name.checkpoint.contains(fused)) {
     layer.gate = load.matrix(fused, d_ff, d, 0, 2 * d_ff);
     layer.up = load.matrix(fused, d_ff, d, d_ff, 2 * d_ff);
@@ -337,14 +355,16 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
       layer.gate = load.matrix(
           name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
                     "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
-                    "mlp.shared_mlp.gate_proj.weight", "shared_mlp.input_linear.weight[0]"}),
+                    "mlp.shared_mlp.gate_proj.weight", "shared_mlp.input_linear.weight[0]",
+                    "mlp.fc12.weight"}),
           d_ff, d);
     layer.up = load.matrix(
         name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
                   "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
                   "mlp.shared_mlp.up_proj.weight", "shared_mlp.input_linear.weight[1]",
                   "mixer.up_proj.weight", "mixer.shared_experts.up_proj.weight", "mlp.c_fc.weight",
-                  "mlp.fc1.weight", "mlp.dense_h_to_4h.weight"}),
+                  "mlp.fc1.weight", "mlp.dense_h_to_4h.weight", "intermediate.dense.weight",
+                  "ffn.lin1.weight", "mlp.fc11.weight"}),
         d_ff, d);
   }
   layer.down = load.matrix(
@@ -352,13 +372,18 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
                 "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
                 "mlp.shared_mlp.down_proj.weight", "shared_mlp.output_linear.weight",
                 "mixer.down_proj.weight", "mixer.shared_experts.down_proj.weight",
-                "mlp.c_proj.weight", "mlp.fc2.weight", "mlp.dense_4h_to_h.weight"}),
+                "mlp.c_proj.weight", "mlp.fc2.weight", "mlp.dense_4h_to_h.weight",
+                "output.dense.weight", "ffn.lin2.weight", "mlp.Wo.weight"}),
       d, d_ff);
   const auto bias = [&](std::initializer_list<const char*> names, int n) {
     return load.vector_if(c.feed_forward_bias, name.any(names), n);
   };
-  layer.up_bias = bias({"mlp.c_fc.bias", "mlp.fc1.bias", "mlp.dense_h_to_4h.bias"}, d_ff);
-  layer.down_bias = bias({"mlp.c_proj.bias", "mlp.fc2.bias", "mlp.dense_4h_to_h.bias"}, d);
+  layer.up_bias = bias({"mlp.c_fc.bias", "mlp.fc1.bias", "mlp.dense_h_to_4h.bias",
+                        "intermediate.dense.bias", "ffn.lin1.bias"},
+                       d_ff);
+  layer.down_bias = bias({"mlp.c_proj.bias", "mlp.fc2.bias", "mlp.dense_4h_to_h.bias",
+                          "output.dense.bias", "ffn.lin2.bias"},
+                         d);
 }
 
 void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
@@ -423,6 +448,19 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
     all.insert(all.end(), behind.begin(), behind.end());
     return all;
   };
+  if (name.has("mlp_norm.weight")) {  // ModernBERT
+    layer.attention_norm = norm({"attn_norm.weight"});
+    layer.feed_forward_norm = norm({"mlp_norm.weight"});
+    return;
+  }
+  for (const char* sum : {"attention.output.LayerNorm.weight", "sa_layer_norm.weight",
+                          "norm1.weight"})  // BERT and those like it
+    if (name.has(sum)) {
+      layer.attention_sum_norm = norm({sum});
+      layer.feed_forward_sum_norm =
+          norm({"output.LayerNorm.weight", "output_layer_norm.weight", "norm2.weight"});
+      return;
+    }
   const char* behind = "post_attention_layernorm.weight";
   const char* last = "post_feedforward_layernorm.weight";
   const char* other = "feedforward_layer_norm.weight";  // OLMo Hybrid
@@ -448,6 +486,25 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   }
 }
 
+// Tables that are added to embeddings, and the norm of the sums.
+void load_beside_embedding(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
+                           Loader& load, std::vector<float>& positions, std::vector<float>& types,
+                           std::vector<float>& norm) {
+  if (c.n_learned_positions > 0)
+    positions = load.vector("model.embeddings.position_embeddings.weight",
+                            {c.n_learned_positions, c.d_model});
+  if (c.n_token_types > 0)
+    types =
+        load.vector("model.embeddings.token_type_embeddings.weight", {c.n_token_types, c.d_model});
+  for (const char* name : {"model.embeddings.LayerNorm", "model.embeddings.norm", "model.emb_ln"}) {
+    const std::string weight = std::string(name) + ".weight", bias = std::string(name) + ".bias";
+    if (!c.embedding_norm || !checkpoint.contains(weight)) continue;
+    norm = load.vector(weight, {c.d_model});
+    const std::vector<float> behind = load.vector_if(c.norm_bias, bias, c.d_model);
+    norm.insert(norm.end(), behind.begin(), behind.end());
+  }
+}
+
 }  // namespace
 
 Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
@@ -458,6 +515,8 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   Loader load(c, checkpoint, options.weights);
   model.embedding_ = load.vector(c.family->embedding, {c.vocab, c.d_model});
   const int d = c.d_model;
+  load_beside_embedding(c, checkpoint, load, model.position_table_, model.type_table_,
+                        model.embedding_norm_);
   for (int i = 0; i < c.n_layers(); ++i) {
     const Names name{checkpoint, i};
     Layer& layer = model.layers_.emplace_back();
@@ -487,13 +546,16 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
   const char* last_norm = "model.norm.weight";
-  for (const char* other : {"model.embedding_norm.weight", "model.norm_f.weight",
-                            "model.final_layernorm.weight", "model.final_layer_norm.weight"})
+  for (const char* other :
+       {"model.embedding_norm.weight", "model.norm_f.weight", "model.final_layernorm.weight",
+        "model.final_layer_norm.weight", "model.final_norm.weight"})
     if (checkpoint.contains(other)) last_norm = other;
-  model.last_norm_ = load.vector(last_norm, {c.d_model});
+  model.last_norm_ = load.vector_if(c.final_norm, last_norm, c.d_model);
   const std::string bias = std::string(last_norm, std::strlen(last_norm) - 6) + "bias";
-  const std::vector<float> norm_bias = load.vector_if(c.norm_bias, bias, c.d_model);
+  const std::vector<float> norm_bias = load.vector_if(c.norm_bias && c.final_norm, bias, c.d_model);
   model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
+  if (c.both_ways)
+    return load.status().ok() ? Result<Model>(std::move(model)) : load.status().error();
   model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
   const char* head = c.tied_embeddings ? c.family->embedding : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));

@@ -68,9 +68,11 @@ struct SamplingOptions {
 
 // Hidden states of the prompt, after the final norm, that make the embedding.
 enum class Pooling {
-  kNone,  // no embedding is wanted
-  kLast,  // that of the last token
-  kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
+  kNone,   // no embedding is wanted
+  kLast,   // that of the last token
+  kMean,   // the mean over all tokens: f32 sums in the order of positions, times 1/n
+  kFirst,  // that of the first token
+  kRows,   // those of all tokens, one after another
 };
 
 // Calls of the tools in ChatOptions::tools. Arguments fit the schema of their tool.
@@ -89,7 +91,9 @@ struct Request {
   std::string prompt;  // text, or
   std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
   std::vector<Token> tokens;          // tokens, used where not empty
-  ChatOptions chat;                   // how `messages` are rendered
+  // [tokens] the part of a pair that each belongs to, for models with token types; empty: all 0.
+  std::vector<uint8_t> token_types;
+  ChatOptions chat;  // how `messages` are rendered
   // True if the tokenizer's tokens around a text, such as that of its beginning, are added. Absent:
   // around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
@@ -117,7 +121,7 @@ struct Request {
   // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
   // has by itself, without the tokens that the tokenizer puts after a text.
   std::string unpooled;
-  int pooled_from = 0;         // first token of the mean; computed from `unpooled`
+  int pooled_from = 0;         // first token of the mean or of the rows; computed from `unpooled`
   int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
   // Number of first tokens that are public: requests of any isolation key whose public tokens are
@@ -178,9 +182,9 @@ struct Completion {
   std::vector<TokenLogprob> alternatives;              // [alternatives] of the request
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
   std::string stop_text;                               // the stop string that ended it; empty: none
-  std::vector<float> embedding;                        // [d_model], where asked for
-  int prompt_tokens = 0;                               // length of the prompt
-  int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
+  std::vector<float> embedding;  // [d_model], or with kRows [rows, d_model], where asked for
+  int prompt_tokens = 0;         // length of the prompt
+  int cut_tokens = 0;            // tokens cut by Request::truncate_prompt_tokens
   // Tokens of the prompt that were cached when the request arrived, or that others wanted too. No
   // bit depends on it.
   int shared_tokens = 0;

@@ -16,7 +16,7 @@ ExecutorFacts facts_of(const Weights& weights, const ExecutorOptions& options,
           .page_len = options.kv.page_len,
           .tile_len = options.kv.tile_len,
           .n_pages = sizes.n_pages,
-          .page_bytes = page_bytes(sizes.pages),
+          .page_bytes = sizes.all_page_bytes(),
           .kv_capacity = sizes.kv_capacity,
           .longest_path = sizes.room().longest_path(),
           .window = sizes.window,
@@ -26,6 +26,7 @@ ExecutorFacts facts_of(const Weights& weights, const ExecutorOptions& options,
           .slot_bytes = sizes.slot_bytes,
           .n_experts = has_experts ? weights.spec.experts.n_experts : 0,
           .n_used_experts = has_experts ? weights.spec.experts.n_used : 0,
+          .n_passes = weights.spec.n_passes(),
           .name = options.isa};
 }
 
@@ -36,6 +37,7 @@ CpuExecutor::CpuExecutor(const Weights& weights, ThreadPool& pool, const Executo
       states_(sizes.n_slots * sizes.slot_bytes),
       memory_(std::span(sizes.pages), sizes.n_pages),
       windows_(std::span(sizes.windows), sizes.n_window_pages),
+      texts_(sizes.n_pages, sizes.page_len, sizes.text_row_bytes),
       transformer_(weights, *kernel::kernels_by_name(options.isa).value(), pool,
                    {.context = options.kv.context,
                     .attention = exchange.attention,
@@ -63,6 +65,7 @@ void CpuExecutor::finish() {
 
 const float* CpuExecutor::compute(const StepPlan& plan, RowRange own, const float* before) {
   if (poison_pages_) poison(plan);
+  if (!plan.texts.empty()) return transformer_.encode(plan, {memory_.views()}, texts_, before);
   return transformer_.forward(plan, own, {memory_.views(), windows_.views()}, {states_.as<float>()},
                               before);
 }
@@ -76,11 +79,22 @@ void CpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
 }
 
 void CpuExecutor::poison(const StepPlan& plan) const {
+  if (!plan.texts.empty()) return poison_texts(plan);
   for (const kernel::KvView& view : memory_.views()) poison_pages(view, plan.copies, plan.slots);
   for (const kernel::KvView& view : windows_.views())
     poison_pages(view, plan.windows.copies, plan.windows.slots);
   for (const StateWrite& write : plan.state_writes)
     std::memset(states_.data() + write.to * facts_.slot_bytes, 0xff, facts_.slot_bytes);
+}
+
+// The pages of a text are fresh in its first step.
+void CpuExecutor::poison_texts(const StepPlan& plan) const {
+  for (const TextPasses& text : plan.texts) {
+    if (text.first_pass + text.first_row > 0) continue;
+    const auto slots = std::span(plan.slots).subspan(text.row_begin, text.n_rows());
+    for (const kernel::KvView& view : memory_.views()) poison_pages(view, {}, slots);
+    for (const KvSlot& slot : slots) std::memset(texts_.row(slot), 0xff, texts_.row_bytes());
+  }
 }
 
 }  // namespace pando::exec

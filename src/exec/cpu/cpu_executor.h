@@ -10,6 +10,7 @@
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/pack/weights.h"
 #include "exec/cpu/state_layout.h"
+#include "exec/cpu/text_memory.h"
 #include "exec/cpu/transformer.h"
 
 namespace pando::exec {
@@ -48,12 +49,14 @@ class CpuExecutor final : public StageExecutor {
  private:
   // Fresh pages and slots. A slot is fresh if it is written.
   void poison(const StepPlan& plan) const;
+  void poison_texts(const StepPlan& plan) const;
 
   ExecutorFacts facts_;
   bool poison_pages_;
   AlignedBuffer states_;  // slots, side by side
   KvMemory memory_;
   KvMemory windows_;
+  TextMemory texts_;
   Transformer transformer_;
   std::deque<StepPlan> submitted_;
   const float* hidden_ = nullptr;  // [outputs of the last step, d_model]

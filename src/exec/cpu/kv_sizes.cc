@@ -76,7 +76,7 @@ std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, 
       place = places[i - layer.keys_back];
       continue;
     }
-    place.in_windows = window_pages && has_window(layer, context);
+    place.in_windows = window_pages && !spec.both_ways && has_window(layer, context);
     std::vector<model::Heads>& known = groups[place.in_windows];
     std::vector<int>& counts = n_layers[place.in_windows];
     const auto found = std::ranges::find(known, spec.heads(i));
@@ -85,7 +85,8 @@ std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, 
       known.push_back(spec.heads(i));
       counts.push_back(0);
     }
-    place.layer = counts[place.group]++;
+    const int n_before = counts[place.group]++;
+    place.layer = spec.both_ways ? n_before % 2 : n_before;
   }
   return places;
 }
@@ -102,14 +103,19 @@ KvSizes KvSizes::shapes_of(const model::ModelSpec& spec, const KvOptions& option
       sizes.window = std::max(sizes.window, static_cast<uint32_t>(layer.window));
     std::vector<kernel::KvShape>& groups = place.in_windows ? sizes.windows : sizes.pages;
     const model::Heads heads = spec.heads(i);
-    if (place.layer == 0)
-      groups.push_back({.type = options.type,
+    if (std::ssize(groups) == place.group)
+      // Those of texts are there for two layers only, and embeddings are compared to others' f32.
+      groups.push_back({.type = spec.both_ways ? DType::kF32 : options.type,
                         .n_kv_heads = heads.n_kv,
                         .head_dim = heads.head_dim,
                         .page_len = options.page_len,
                         .tile_len = options.tile_len,
                         .span_len = options.span_len});
-    groups[place.group].n_layers = place.layer + 1;
+    groups[place.group].n_layers = std::max(groups[place.group].n_layers, place.layer + 1);
+    if (!spec.both_ways) continue;
+    const int n_queries = heads.q_dim() * (spec.attention_gate ? 2 : 1);
+    sizes.text_row_bytes =
+        std::max(sizes.text_row_bytes, (size_t{0} + spec.d_model + n_queries) * sizeof(float));
   }
   sizes.slot_bytes = StateLayout(spec).slot_bytes();
   return sizes;
@@ -125,11 +131,15 @@ KvSizes KvSizes::in_room(const model::ModelSpec& spec, const KvOptions& options,
   return sizes;
 }
 
+size_t KvSizes::all_page_bytes() const {
+  return page_bytes(pages) + static_cast<size_t>(page_len) * text_row_bytes;
+}
+
 KvRoom KvSizes::room() const {
   return {.n_pages = n_pages,
           .n_window_pages = n_window_pages,
           .n_slots = n_slots,
-          .page_bytes = exec::page_bytes(pages),
+          .page_bytes = all_page_bytes(),
           .window_page_bytes = exec::page_bytes(windows),
           .slot_bytes = slot_bytes,
           .page_len = page_len,
@@ -144,7 +154,7 @@ Result<KvSizes> KvSizes::of(const model::ModelSpec& spec, const KvOptions& optio
         "{} has recurrent layers and layers with a window of {} positions, expected "
         "no window",
         spec.family_name, sizes.window);
-  const size_t page_bytes = exec::page_bytes(sizes.pages), memory = options.memory;
+  const size_t page_bytes = sizes.all_page_bytes(), memory = options.memory;
   const size_t page_len = options.page_len;
   if (sizes.window > 0) {
     divide_windows(options, sizes);

@@ -20,7 +20,8 @@ struct KvPlace {
   int layer = 0;            // in the group
 };
 // The place for each layer; meaningless for recurrent layers. Layers with the same heads form a
-// group.
+// group. If rows see both ways, the layers of a group take turns at two places: keys and values of
+// a layer are read until all rows of the text have passed it, and never again.
 std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, int context);
 
 struct KvSizes {
@@ -31,10 +32,14 @@ struct KvSizes {
   uint32_t window = 0;                   // the widest one; 0: pages are for all layers
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
+  // Of a position, beside its keys and values: what a row of a text keeps from pass to pass, its
+  // hidden state and its queries, as f32. 0: rows see what is before them.
+  size_t text_row_bytes = 0;
 
   size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
 
   KvRoom room() const;
+  size_t all_page_bytes() const;  // of a page of keys and values, and of its text rows
 
   // Shapes, the window and bytes, with the counts of `room`.
   static KvSizes in_room(const model::ModelSpec& spec, const KvOptions& options,

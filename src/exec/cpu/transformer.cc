@@ -50,7 +50,7 @@ Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels,
                         : first_reader(spec_)),
       last_mixer_(last_mixer(spec_)),
       products_(kernels, pool, times_),
-      x_(kernels, spec_.d_model, spec_.norm, spec_.rms_eps, spec_.residual_scale),
+      x_(kernels, spec_),
       attention_(spec_, kernels, pool,
                  {.context = options.context,
                   .window_pages = options.window_pages,
@@ -70,6 +70,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
   const StepPlan* step = &plan;
   StepPlan of_outputs;
   const auto first_output = std::ranges::lower_bound(plan.outputs, own.begin);
+  PANDO_CHECK(!spec_.both_ways);
   std::span outputs(first_output, std::lower_bound(first_output, plan.outputs.end(), own.end));
   const auto n_outputs = static_cast<uint32_t>(outputs.size());
   uint32_t n_rows = own.size();

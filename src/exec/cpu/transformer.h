@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -19,6 +20,7 @@
 #include "exec/cpu/layers/rows.h"
 #include "exec/cpu/pack/weights.h"
 #include "exec/cpu/state_layout.h"
+#include "exec/cpu/text_memory.h"
 
 namespace pando::exec {
 
@@ -50,12 +52,30 @@ class Transformer {
   const float* forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                        const StateMemory& states, const float* before = nullptr);
 
+  // The same for the step's texts, of a model whose rows see both ways. `before` and, of a stage
+  // that is not the last, the result are the rows of the pass between both stages.
+  const float* encode(const StepPlan& plan, const KvViews& kv, const TextMemory& memory,
+                      const float* before = nullptr);
+
   // The share's part of the LM head: hidden [n, d_model] f32 -> logits [n, n_columns] f32.
   void logits(const float* hidden, uint32_t n, float* out);
 
   const PhaseTimes& times() const { return times_; }
 
  private:
+  // Some rows of the step's texts.
+  struct TextPart {
+    std::vector<uint32_t> rows;
+    StepPlan plan;                    // of these rows
+    std::vector<uint32_t> last_seen;  // [rows] the last position of the row's text
+  };
+
+  void begin_texts(const StepPlan& plan);
+  void enter_texts(const StepPlan& rows, const float* before);
+  void add_to_embedding(uint32_t row, const model::Tensor* table, uint32_t index);
+  void leave_texts(uint32_t n_rows);
+  void keep_rows(const TextPart& part, int layer, const TextMemory& memory);
+  void fetch_rows(const TextPart& part, int layer, const TextMemory& memory);
   void embed(std::span<const Token> tokens, float* out);
   void begin_layer_inputs(std::span<const Token> tokens);
   void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv, const StateMemory& states);

@@ -161,7 +161,7 @@ Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& sp
   if (&device != &cpu_device())
     return unsupported("device '{}', expected '{}'", device.name(), cpu_device().name());
   const auto reads_keys = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
-  if (spec.layer_input_dim > 0 || std::ranges::any_of(spec.layers, reads_keys))
+  if (spec.layer_input_dim > 0 || spec.both_ways || std::ranges::any_of(spec.layers, reads_keys))
     return unsupported("layers of {} need more than rows, expected none that do", spec.family_name);
   const Measuring measuring(device, spec, source, requantised, pool);
   struct Kind {

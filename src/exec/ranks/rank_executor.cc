@@ -291,6 +291,9 @@ Status check_layout(const Device& device, const model::ModelSpec& spec, const Ra
   if (layout.kvp > 1 && spec.n_recurrent_layers() > 0)
     return unsupported("kvp is {}, expected 1 for models with recurrent layers, such as {}",
                        layout.kvp, spec.family_name);
+  if (layout.kvp > 1 && spec.both_ways)
+    return unsupported("kvp is {}, expected 1 for models whose rows see both ways, such as {}",
+                       layout.kvp, spec.family_name);
   if (layout.kvp * layout.tp > 1 && !device.divides_rows())
     return unsupported("kvp is {} and tp is {}, expected 1 for device '{}'", layout.kvp, layout.tp,
                        device.name());

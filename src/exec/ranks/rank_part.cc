@@ -9,6 +9,7 @@
 #include "exec/cpu/cpu_device.h"
 #include "exec/share.h"
 #include "exec/slice.h"
+#include "exec/text_rows.h"
 
 namespace pando::exec {
 namespace {
@@ -32,6 +33,7 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
     : ranks_(ranks),
       spec_(model.spec()),
       share_(model.share()),
+      layers_(layers_of_share(spec_, share_)),
       d_model_(model.spec().d_model),
       parts_(kv_parts(ranks.layout, room.n_pages, options.kv.tile_len)),
       part_(ranks.layout.part_of(ranks.comm->rank())),
@@ -101,6 +103,11 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
 
 std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
   const RankLayout& layout = ranks_.layout;
+  if (!plan.texts.empty()) {  // whose rows see one another
+    std::vector<DealtStep> whole;
+    whole.push_back(deal_rows(std::move(plan), parts_));
+    return whole;
+  }
   uint32_t n_rows = layout.spp > 1 ? layout.slice_rows * layout.kvp : UINT32_MAX;
   if (layout.kvp > 1) {  // the states of all blocks stay within kMostStates
     constexpr size_t kMostStates = size_t{64} << 20;
@@ -128,6 +135,13 @@ void RankPart::post(int to, const float* values, size_t n) {
   ranks_.comm->post(to, {bytes.begin(), bytes.end()});
 }
 
+// The rows that stages hand on before a layer.
+size_t RankPart::n_between(const DealtStep& slice, int layer) const {
+  const std::vector<TextPasses>& texts = slice.plan.texts;
+  if (texts.empty()) return slice.rows_of(part_).size();
+  return rows_of_pass(slice.plan, static_cast<uint32_t>(layer)).size();
+}
+
 void RankPart::run(std::span<const DealtStep> slices) {
   Comm& comm = *ranks_.comm;
   const int n_stage = ranks_.layout.kvp * ranks_.layout.tp;
@@ -135,8 +149,8 @@ void RankPart::run(std::span<const DealtStep> slices) {
   for (const DealtStep& slice : slices) {
     const StepPlan& own_plan = exchange_ ? exchange_->begin(slice) : slice.plan;
     const RowRange own = slice.rows_of(part_);
-    const size_t n = own.size() * d_model_;
     if (!share_.is_first()) {
+      const size_t n = n_between(slice, layers_.first) * d_model_;
       before_.resize(std::max<size_t>(n, 1));
       comm.receive(comm.rank() - n_stage, std::as_writable_bytes(std::span(before_.data(), n)));
     }
@@ -145,7 +159,7 @@ void RankPart::run(std::span<const DealtStep> slices) {
     if (share_.is_last()) {
       hidden_.insert(hidden_.end(), rows, rows + slice.n_outputs_of(part_) * d_model_);
     } else {
-      post(comm.rank() + n_stage, rows, n);
+      post(comm.rank() + n_stage, rows, n_between(slice, layers_.second) * d_model_);
     }
   }
   if (comm.rank() == 0 || !share_.is_last()) return;

@@ -46,6 +46,7 @@ class RankPart {
   std::unique_ptr<StageExecutor> open(const DeviceModel& model, ThreadPool& pool,
                                       const ExecutorOptions& options, KvRoom room);
   bool gives_hidden() const;
+  size_t n_between(const DealtStep& slice, int layer) const;
   void post(int to, const float* values, size_t n);
   void send_logits(std::span<const DealtStep> slices);
   std::vector<float> collect_hidden(std::span<const DealtStep> slices);
@@ -54,6 +55,7 @@ class RankPart {
   RankGroup ranks_;
   const model::ModelSpec& spec_;  // of the whole model
   ModelShare share_;
+  std::pair<int, int> layers_;  // [first, second) of its stage
   size_t d_model_;
   KvParts parts_;                             // of positions
   uint32_t part_;                             // its own

@@ -48,6 +48,7 @@ void translate_gemma2(GgufTranslator& gguf);
 void read_gemma3(Fields& fields, ModelConfig& config);
 void write_gemma3(const ModelConfig& config, ordered_json& object);
 void translate_gemma3(GgufTranslator& gguf);
+inline constexpr const char* kGemmaEmbedding = "gemma-embedding";  // of files of EmbeddingGemma
 inline constexpr std::array<std::string_view, 2> kPhi3LongRopes = {"su", "yarn"};  // first files
 void read_stablelm(Fields& fields, ModelConfig& config);
 void read_gpt_neox(Fields& fields, ModelConfig& config);
@@ -138,6 +139,28 @@ void write_nemotron_h(const ModelConfig& config, ordered_json& object);
 void translate_nemotron_h(GgufTranslator& gguf);
 std::vector<WeightSpec> nemotron_h_layer(const ModelConfig& config, int layer);
 std::string_view nemotron_h_multi_token(const ModelConfig& config, std::string_view tensor);
+
+// encoders.cc
+std::string_view beside_encoder(const ModelConfig& config, std::string_view tensor);
+void read_bert(Fields& fields, ModelConfig& config);
+void write_bert(const ModelConfig& config, ordered_json& object);
+void read_roberta(Fields& fields, ModelConfig& config);
+void write_roberta(const ModelConfig& config, ordered_json& object);
+void read_distilbert(Fields& fields, ModelConfig& config);
+bool add_bert_attention(LayerSpecs& specs, const ModelConfig& config, int layer);
+bool add_distilbert_attention(LayerSpecs& specs, const ModelConfig& config, int layer);
+void read_nomic_bert(Fields& fields, ModelConfig& config);
+void write_nomic_bert(const ModelConfig& config, ordered_json& object);
+std::vector<WeightSpec> nomic_bert_layer(const ModelConfig& config, int layer);
+void read_modernbert(Fields& fields, ModelConfig& config);
+void write_modernbert(const ModelConfig& config, ordered_json& object);
+std::vector<WeightSpec> modernbert_layer(const ModelConfig& config, int layer);
+void add_modernbert_feed_forward(LayerSpecs& specs, const ModelConfig& config, int layer);
+
+// gguf_encoders.cc
+void translate_bert(GgufTranslator& gguf);
+void translate_nomic_bert(GgufTranslator& gguf);
+void translate_modernbert(GgufTranslator& gguf);
 
 // gemma4.cc
 void read_gemma4(Fields& fields, ModelConfig& config);

@@ -250,6 +250,8 @@ void translate_gemma3(GgufTranslator& gguf) {
   translate_usual(gguf);
   translate_typed_rotations(gguf, kSlidingTheta);
   translate_gemma(gguf, /*largest=*/62);
+  if (gguf_architecture_of(gguf.fields().file(), gguf.family()) == kGemmaEmbedding)
+    gguf.config()["use_bidirectional_attention"] = true;
 }
 
 // StableLM. Older files have other names for two fields.

@@ -197,13 +197,13 @@ std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer) {
   };
   norm(names.attention_norm, "attn_norm", Role::kAttentionNorm);
   if (family.add_mixer == nullptr || !family.add_mixer(specs, config, layer)) specs.attention();
-  norm(names.attention_sum_norm, "post_attention_norm", Role::kAttentionSumNorm);
+  norm(names.attention_sum_norm, names.gguf_attention_sum_norm, Role::kAttentionSumNorm);
   norm(names.feed_forward_norm, names.gguf_feed_forward_norm, Role::kFeedForwardNorm);
   if (family.add_feed_forward != nullptr)
     family.add_feed_forward(specs, config, layer);
   else
     specs.feed_forward();
-  norm(names.feed_forward_sum_norm, "post_ffw_norm", Role::kFeedForwardSumNorm);
+  norm(names.feed_forward_sum_norm, names.gguf_feed_forward_sum_norm, Role::kFeedForwardSumNorm);
   for (WeightSpec& spec : specs.all())
     if (spec.name.ends_with("norm.weight") && spec.role != Role::kStateNorm)
       spec.stored = names.norms;

@@ -6,7 +6,7 @@ namespace pando::model {
 
 std::span<const Family* const> families() {
   static const std::vector<Family> rows =
-      joined({dense_families(), mixture_families(), hybrid_families()});
+      joined({dense_families(), mixture_families(), hybrid_families(), encoder_families()});
   static const std::vector<const Family*> all = [] {
     std::vector<const Family*> pointers;
     for (const Family& row : rows) pointers.push_back(&row);

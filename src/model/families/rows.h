@@ -12,6 +12,7 @@ namespace pando::model {
 std::vector<Family> dense_families();
 std::vector<Family> mixture_families();
 std::vector<Family> hybrid_families();  // with states, or with parts that no other family has
+std::vector<Family> encoder_families();
 
 inline std::vector<Family> joined(std::initializer_list<std::vector<Family>> groups) {
   std::vector<Family> all;

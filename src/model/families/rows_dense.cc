@@ -329,6 +329,7 @@ std::vector<Family> gemmas() {
       {.name = "gemma3_text",
        .architecture = "Gemma3ForCausalLM",
        .gguf_architecture = "gemma3",
+       .other_gguf_architecture = kGemmaEmbedding,
        .wrapper = "gemma3",
        .offers = {kGemmaScalar, kSlidingBase},
        .absent = R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216,

@@ -208,6 +208,14 @@ constexpr ShapeRow kRows[] = {
      R"("partial_rotary_factor": 0.4, "bos_token_id": 50256, "eos_token_id": 50256)"},
     {"olmo-hybrid-7b", "olmo_hybrid", {100352, 3840, 32, 30, 30, 11008, 128, 65536},
      R"("rope_parameters": {"rope_theta": null}, "eos_token_id": 100257, "bos_token_id": null)"},
+    {"minilm-l6", "bert", {30522, 384, 6, 12, 12, 1536, 32, 512}},
+    {"bge-m3", "xlm-roberta", {250002, 1024, 24, 16, 16, 4096, 64, 8194},
+     R"("layer_norm_eps": 1e-5, "type_vocab_size": 1)"},
+    {"distilbert-base", "distilbert", {30522, 768, 6, 12, 12, 3072, 64, 512}},
+    {"nomic-embed", "nomic_bert", {30528, 768, 12, 12, 12, 3072, 64, 2048}},
+    {"modernbert-base", "modernbert", {50368, 768, 22, 12, 12, 1152, 64, 8192}},
+    {"eurobert-210m", "eurobert", {128256, 768, 12, 12, 12, 3072, 64, 8192},
+     R"("rope_theta": 250000)"},
     {"tiny-llama", "llama", {1024, 64, 3, 4, 2, 176, 16, 4096}},
     {"tiny-smollm3", "smollm3", {1024, 64, 4, 4, 2, 152, 16, 4096},
      R"("rope_theta": 1e4, "tie_word_embeddings": false, "no_rope_layer_interval": 2)"},
@@ -395,6 +403,15 @@ constexpr ShapeRow kRows[] = {
      R"("rope_parameters": {"rope_theta": null}, "linear_num_key_heads": 2,
         "linear_key_head_dim": 20, "linear_value_head_dim": 36, "layer_types":
         ["linear_attention", "full_attention", "linear_attention", "full_attention"])"},
+    {"tiny-bert", "bert", {1024, 64, 2, 4, 4, 176, 16, 512}},
+    {"tiny-roberta", "roberta", {1024, 64, 2, 4, 4, 176, 16, 514}},
+    {"tiny-xlm-roberta", "xlm-roberta", {1024, 64, 2, 4, 4, 184, 16, 514},
+     R"("type_vocab_size": 1)"},
+    {"tiny-distilbert", "distilbert", {1024, 64, 2, 4, 4, 168, 16, 512}},
+    {"tiny-nomic-bert", "nomic_bert", {1024, 64, 2, 4, 4, 152, 16, 4096}},
+    {"tiny-modernbert", "modernbert", {1024, 64, 2, 4, 4, 136, 16, 4096},
+     R"("local_attention": 16)"},
+    {"tiny-eurobert", "eurobert", {1024, 64, 2, 4, 2, 144, 16, 4096}},
     // clang-format on
 };
 

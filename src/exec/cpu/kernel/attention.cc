@@ -20,7 +20,7 @@ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBlocks* blocks) {
   const KvShape& shape = args.kv.shape;
   const int n_rows = static_cast<int>(args.positions.size());
-  const int n_spans = *std::ranges::max_element(args.positions) / shape.span_len + 1;
+  const int n_spans = *std::ranges::max_element(args.all_last()) / shape.span_len + 1;
   AttentionSplit s;
   s.blocks = blocks;
   s.group = args.n_heads / shape.n_kv_heads;
@@ -64,7 +64,7 @@ SpanState merged(const Kernels& kernels, int head_dim, uint32_t last, const Stat
 void merge_parts(const Kernels& kernels, const AttentionArgs& args, const AttentionSplit& split,
                  const PartialStates& partials, int row) {
   const KvShape& shape = args.kv.shape;
-  const uint32_t last_part = args.positions[row] / shape.span_len / split.spans_each;
+  const uint32_t last_part = args.last(row) / shape.span_len / split.spans_each;
   for (int head = 0; head < args.n_heads; ++head) {
     const SpanState state = merged(kernels, shape.head_dim, last_part, [&](uint32_t part) {
       return partials.of(static_cast<int>(part), row, head);
@@ -81,7 +81,7 @@ void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args, const At
   const AttentionBlocks& blocks = *split.blocks;
   const KvShape& shape = args.kv.shape;
   const size_t n_state = state_len(shape.head_dim);
-  const uint32_t last_span = args.positions[row] / shape.span_len;
+  const uint32_t last_span = args.last(row) / shape.span_len;
   const uint32_t last_part = last_span / split.spans_each;
   const uint32_t parts_each = blocks.spans_each / split.spans_each;
   for (uint32_t block = 0; block <= last_span / blocks.spans_each; ++block) {
@@ -159,7 +159,7 @@ void finish_blocks(const Kernels& kernels, const AttentionArgs& args, const Atte
                    uint32_t row, float* out) {
   const int head_dim = args.kv.shape.head_dim;
   const size_t n_state = state_len(head_dim), n_rows = args.positions.size();
-  const uint32_t last = args.positions[row] / args.kv.shape.span_len / blocks.spans_each;
+  const uint32_t last = args.last(row) / args.kv.shape.span_len / blocks.spans_each;
   for (int head = 0; head < args.n_heads; ++head) {
     const SpanState state = merged(kernels, head_dim, last, [&](uint32_t block) {
       return state_at(blocks.of(block, row, n_rows, args.n_heads * n_state) + head * n_state);

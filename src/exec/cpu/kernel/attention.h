@@ -22,12 +22,17 @@ struct AttentionArgs {
   int window = 0;    // a query at p sees positions behind p - window; 0: all up to its own
   // [n_heads] a score of each head that takes weight and has no value, log2(e) included; null: none
   const float* sinks = nullptr;
-  std::span<const uint32_t> positions;   // [n_rows]
+  std::span<const uint32_t> positions;  // [n_rows]
+  // [n_rows] the last position that a row sees; empty: its own.
+  std::span<const uint32_t> last_seen = {};
   std::span<const AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::span<const PageId> task_pages;
   const float* q;    // [n_rows, n_heads, head_dim] f32, rotated, not scaled
   int64_t q_stride;  // values between rows of q
   float* out;        // [n_rows, n_heads, head_dim] f32
+
+  std::span<const uint32_t> all_last() const { return last_seen.empty() ? positions : last_seen; }
+  uint32_t last(int64_t row) const { return all_last()[row]; }
 };
 
 // Memory that `attention` reuses between calls; one per engine, used by one call at a time.

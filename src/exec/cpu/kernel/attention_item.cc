@@ -96,8 +96,8 @@ size_t AttentionItem::use(std::byte* memory) {
 }
 
 void AttentionItem::run(const PartialStates& partials) {
-  const auto positions = args_.positions.subspan(row_begin_, row_end_ - row_begin_);
-  const uint32_t n_tiles = *std::ranges::max_element(positions) / shape_.tile_len + 1;
+  const auto last = args_.all_last().subspan(row_begin_, row_end_ - row_begin_);
+  const uint32_t n_tiles = *std::ranges::max_element(last) / shape_.tile_len + 1;
   const uint32_t tiles_per_span = shape_.span_len / shape_.tile_len;
   const uint32_t part_begin = part_ * split_.spans_each * tiles_per_span;
   if (part_begin >= n_tiles) return;
@@ -132,7 +132,8 @@ uint32_t AttentionItem::first_seen(int64_t row) const {
 }
 
 bool AttentionItem::sees(int64_t row, uint32_t tile) const {
-  return first_seen(row) < (tile + 1) * static_cast<uint32_t>(shape_.tile_len);
+  const auto tile_len = static_cast<uint32_t>(shape_.tile_len);
+  return first_seen(row) < (tile + 1) * tile_len && args_.last(row) >= tile * tile_len;
 }
 
 bool AttentionItem::is_seen(const AttentionTask& task) const {
@@ -218,7 +219,7 @@ void AttentionItem::attend_rows(const AttentionTask& task, int slot, int turn, i
     tile.first = page == 0 && first;
     const int n_held = n_pages_each * shape_.page_len;
     for (int row = begin; row < end; ++row) {
-      const int64_t offset = static_cast<int64_t>(args_.positions[row]) - tile_begin;
+      const int64_t offset = static_cast<int64_t>(args_.last(row)) - tile_begin;
       PANDO_CHECK(offset >= 0 &&
                   std::min<int64_t>(offset + 1, shape_.tile_len) <= n_pages * shape_.page_len);
       const int64_t n = offset + 1 + fault_on(Fault::kStaleLane) - page * shape_.page_len;
@@ -245,7 +246,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
   for (int i = 0; i < n_queries_; ++i) {
     const int row = row_begin_ + i / split_.group;
     const int head = first_head_ + i % split_.group;
-    const uint32_t last_span = args_.positions[row] / shape_.span_len;
+    const uint32_t last_span = args_.last(row) / shape_.span_len;
     if (last_span < span || first_seen(row) / shape_.span_len > span || !split_.is_here(row, span))
       continue;
     const bool last = last_span == span || s + 1 == static_cast<uint32_t>(split_.spans_each);

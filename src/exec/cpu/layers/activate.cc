@@ -18,6 +18,9 @@ void activate(const kernel::Kernels& kernels, const model::ModelSpec& spec, cons
       return kernels.swiglu(gate_up, up, d_ff, out);
     case model::Activation::kGeluTanh:
       return kernels.geglu(gate_up, up, d_ff, out);
+    case model::Activation::kGeluErf:
+      kernels.gelu_erf(gate_up, d_ff, out);
+      return kernels.multiply(out, up, d_ff);
     case model::Activation::kClampedSilu:
       return kernels.clamped_swiglu(gate_up, up, spec.activation_alpha, spec.activation_limit, d_ff,
                                     out);

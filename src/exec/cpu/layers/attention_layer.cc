@@ -51,6 +51,12 @@ void AttentionLayer::begin(uint32_t n_rows) {
 
 void AttentionLayer::run(int layer, const LayerWeights& weights, const StepPlan& plan, RowRange own,
                          const KvViews& kv, ResidualStream& x, Products& products) {
+  write(layer, weights, plan, own, kv, x, products);
+  attend(layer, weights, plan, own, {}, kv, products);
+}
+
+void AttentionLayer::write(int layer, const LayerWeights& weights, const StepPlan& plan,
+                           RowRange own, const KvViews& kv, ResidualStream& x, Products& products) {
   const uint32_t n_rows = plan.n_rows();
   const QkvParts& parts = parts_[layer];
   const auto stride = static_cast<int64_t>(parts.row_len);
@@ -80,10 +86,6 @@ void AttentionLayer::run(int layer, const LayerWeights& weights, const StepPlan&
     if (parts.kv_dim > 0) kernel::write_kv(kernels_, pool_, write);
   }
   watch.lap(times_.row_ops_s);
-  attend(layer, weights, plan, pages, keys);
-  watch.lap(times_.attention_s);
-  outputs_ = rows_->outputs(layer, weights, own.size(), qkv + own.begin * stride,
-                            attended_.as<float>(), products);
 }
 
 // Null if the layer has none.
@@ -94,31 +96,52 @@ const float* AttentionLayer::sink_scores(const LayerWeights& weights) {
   return sinks_.empty() ? nullptr : sinks_.data();
 }
 
+// Empty: each row sees what is before it.
+std::span<const uint32_t> AttentionLayer::last_seen(int layer, const StepPlan& plan,
+                                                    std::span<const uint32_t> last_of_text) {
+  const auto window = static_cast<uint32_t>(spec_.layers[layer].window);
+  if (window == 0) return last_of_text;
+  last_.clear();
+  for (size_t row = 0; row < last_of_text.size(); ++row)
+    last_.push_back(std::min(last_of_text[row], plan.positions[row] + window - 1));
+  return last_;
+}
+
 void AttentionLayer::attend(int layer, const LayerWeights& weights, const StepPlan& plan,
-                            const Pages& pages, const kernel::NewKeys& keys) {
+                            RowRange own, std::span<const uint32_t> last_of_text, const KvViews& kv,
+                            Products& products) {
+  Stopwatch watch;
+  const Pages pages = pages_of(layer, plan, kv);
+  const QkvParts& parts = parts_[layer];
+  const auto stride = static_cast<int64_t>(parts.row_len);
+  float* const qkv = qkv_.as<float>();
+  const kernel::NewKeys keys{qkv + parts.keys, qkv + parts.values, stride};
   const int window = spec_.layers[layer].window;
-  const model::Heads& heads = parts_[layer].heads;
   const double scale = spec_.attention_scale == 0.0f
-                           ? std::numbers::log2e / std::sqrt(heads.head_dim)
+                           ? std::numbers::log2e / std::sqrt(parts.heads.head_dim)
                            : std::numbers::log2e * spec_.attention_scale;
   const kernel::AttentionArgs args{.kv = pages.kv,
                                    .layer = pages.layer,
-                                   .n_heads = heads.n,
+                                   .n_heads = parts.heads.n,
                                    .scale = static_cast<float>(scale),
                                    .cap = score_cap_,
                                    // One that no sequence outgrows hides nothing.
                                    .window = window < options_.context ? window : 0,
                                    .sinks = sink_scores(weights),
                                    .positions = plan.positions,
+                                   .last_seen = last_seen(layer, plan, last_of_text),
                                    .tasks = plan.tasks,
                                    .task_pages = pages.task_pages,
-                                   .q = qkv_.as<float>(),
-                                   .q_stride = keys.stride,
+                                   .q = qkv,
+                                   .q_stride = stride,
                                    .out = attended_.as<float>()};
   if (options_.attention)
     options_.attention({plan, layer, args, keys, kernels_, pool_, scratch_});
   else
     kernel::attention(kernels_, pool_, args, scratch_);
+  watch.lap(times_.attention_s);
+  outputs_ = rows_->outputs(layer, weights, own.size(), qkv + own.begin * stride,
+                            attended_.as<float>(), products);
 }
 
 }  // namespace pando::exec

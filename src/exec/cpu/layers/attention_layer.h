@@ -44,6 +44,18 @@ class AttentionLayer {
   // [dim(layer)] f32.
   void run(int layer, const LayerWeights& weights, const StepPlan& plan, RowRange own,
            const KvViews& kv, ResidualStream& x, Products& products);
+  // The halves of `run`, for texts, which write the keys of all rows before any row attends. The
+  // plan is that of some rows of texts (rows_of_texts), all of which are here.
+  void write(int layer, const LayerWeights& weights, const StepPlan& plan, RowRange own,
+             const KvViews& kv, ResidualStream& x, Products& products);
+  void attend(int layer, const LayerWeights& weights, const StepPlan& plan, RowRange own,
+              std::span<const uint32_t> last_of_text, const KvViews& kv, Products& products);
+  // Queries, keys and values of a row between the halves, as f32.
+  float* projected(int layer, uint32_t row) {
+    return qkv_.as<float>() + row * parts_[layer].row_len;
+  }
+  // Of these, queries and their gates, which attention needs; they come first.
+  size_t query_len(int layer) const { return parts_[layer].keys; }
   float* row(int layer, uint32_t row) { return outputs_ + size_t{row} * dim(layer); }
   int dim(int layer) const { return spec_.attended_dim(layer); }
 
@@ -57,8 +69,8 @@ class AttentionLayer {
     std::span<const PageId> task_pages;
   };
   Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
-  void attend(int layer, const LayerWeights& weights, const StepPlan& plan, const Pages& pages,
-              const kernel::NewKeys& keys);
+  std::span<const uint32_t> last_seen(int layer, const StepPlan& plan,
+                                      std::span<const uint32_t> last_of_text);
   const float* sink_scores(const LayerWeights& weights);
 
   const model::ModelSpec& spec_;
@@ -70,6 +82,7 @@ class AttentionLayer {
   std::vector<KvPlace> places_;  // [n_layers]
   float score_cap_;              // of scores, log2(e) included
   std::vector<float> sinks_;     // [n_heads] of the layer at hand, the same
+  std::vector<uint32_t> last_;   // [n_rows] the last position that a row of a text sees
   PhaseTimes& times_;
   AlignedBuffer qkv_;         // [n_rows, row_len of the layer] f32
   AlignedBuffer attended_;    // [n_rows, n_heads * head_dim] f32

@@ -1,5 +1,6 @@
 #include "exec/cpu/layers/residual_stream.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -26,9 +27,10 @@ const float* ResidualStream::settle(uint32_t row) {
   if (!pending_) return x;
   float* const y = sums_.as<float>() + size_t{row} * d_model_;
   if (!bias_.empty()) kernels_.add(y, bias_.data(), d_model_);
-  if (!norm_.empty()) norm_of_(y, norm_.data(), eps_, d_model_, y);
+  if (!post_norm_) norm(norm_, y, y);
   if (scale_ != 1.0f) kernels_.scale(y, scale_, d_model_, y);
   kernels_.add(x, y, d_model_);
+  if (post_norm_) norm(norm_, x, x);
   if (factor_ != 1.0f) kernels_.scale(x, factor_, d_model_, x);
   return x;
 }
@@ -42,11 +44,20 @@ const float* ResidualStream::read(uint32_t row, std::span<const float> norm, uin
     for (int i = 0; i < d_model_; ++i) sum += x[i] * x[i];
     const float r = 1.0f / std::sqrt(sum / static_cast<float>(d_model_) + eps_);
     for (int i = 0; i < d_model_; ++i) own[i] = x[i] * r * norm[i];
+    if (std::ssize(norm) > d_model_) kernels_.add(own, norm.data() + d_model_, d_model_);
   } else {
-    norm_of_(x, norm.data(), eps_, d_model_, own);
+    this->norm(norm, x, own);
   }
-  if (std::ssize(norm) > d_model_) kernels_.add(own, norm.data() + d_model_, d_model_);
   return own;
+}
+
+void ResidualStream::norm(std::span<const float> norm, const float* x, float* y) const {
+  if (norm.empty()) {
+    if (x != y) std::copy_n(x, d_model_, y);
+    return;
+  }
+  norm_of_(x, norm.data(), eps_, d_model_, y);
+  if (std::ssize(norm) > d_model_) kernels_.add(y, norm.data() + d_model_, d_model_);
 }
 
 }  // namespace pando::exec

@@ -15,14 +15,13 @@ namespace pando::exec {
 // threads may read different rows.
 class ResidualStream {
  public:
-  // scale: factor on all summands.
-  ResidualStream(const kernel::Kernels& kernels, int d_model, model::Norm norm, float eps,
-                 float scale = 1.0f)
+  ResidualStream(const kernel::Kernels& kernels, const model::ModelSpec& spec)
       : kernels_(kernels),
-        d_model_(d_model),
-        norm_of_(norm == model::Norm::kRms ? kernels.rms_norm : kernels.layer_norm),
-        eps_(eps),
-        scale_(scale) {}
+        d_model_(spec.d_model),
+        norm_of_(spec.norm == model::Norm::kRms ? kernels.rms_norm : kernels.layer_norm),
+        eps_(spec.rms_eps),
+        scale_(spec.residual_scale),
+        post_norm_(spec.post_norm) {}
 
   // Starts a step: room for n_rows rows, nothing to add.
   void begin(uint32_t n_rows);
@@ -30,8 +29,9 @@ class ResidualStream {
   float* row(uint32_t row) { return x_.as<float>() + size_t{row} * d_model_; }
 
   // x += scale (y + bias), or with a norm x += scale norm(y + bias), where y is in sums(), [n_rows,
-  // d_model] f32. bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next
-  // call. factor: multiplies x after that.
+  // d_model] f32; in models whose norms follow the sums, x = norm(x + scale (y + bias)). scale: on
+  // all summands. bias: [d_model] or empty; norm: as for `read`. Both live until the next call.
+  // factor: multiplies x after that.
   void add(std::span<const float> bias, std::span<const float> norm, float factor = 1.0f);
   float* sums() { return sums_.as<float>(); }
   // Call when every row was read: from now on reading adds nothing.
@@ -42,6 +42,8 @@ class ResidualStream {
   // is returned. n_rows: number of rows
   // that are read, for Fault::kScalarTailRow.
   const float* read(uint32_t row, std::span<const float> norm, uint32_t n_rows, float* own);
+  // y = norm(x), with its bias if it has one; y = x if it is empty. y may be x. Any thread.
+  void norm(std::span<const float> norm, const float* x, float* y) const;
 
  private:
   const float* settle(uint32_t row);
@@ -51,6 +53,7 @@ class ResidualStream {
   decltype(kernel::Kernels::rms_norm) norm_of_;
   float eps_;
   float scale_;
+  bool post_norm_;
   AlignedBuffer x_, sums_;  // [n_rows, d_model] f32
   bool pending_ = false;
   std::span<const float> bias_, norm_;

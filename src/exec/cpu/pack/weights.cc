@@ -18,18 +18,31 @@ class EndLoader {
   EndLoader(const TensorLoader& tensors, Weights& weights) : tensors_(tensors), w_(weights) {}
 
   Status load() const {
-    if (w_.share.is_last())
+    if (w_.share.is_last() && w_.spec.final_norm)
       if (Status status = values(Role::kFinalNorm, w_.final_norm); !status) return status;
     if (w_.spec.layer_input_dim > 0)
       if (Status status = load_layer_inputs(); !status) return status;
     // A tied table is read as the LM head too, here or on other ranks.
     if (w_.share.is_first() || w_.spec.layer_input_dim > 0)
-      if (Status status = table(Role::kEmbedding, !w_.spec.tied_embeddings, w_.embedding); !status)
+      if (Status status = table(Role::kEmbedding, !reads_as_head(), w_.embedding); !status)
         return status;
+    if (w_.share.is_first())
+      if (Status status = load_beside_embedding(); !status) return status;
     return load_head();
   }
 
  private:
+  bool reads_as_head() const { return w_.spec.tied_embeddings && !w_.spec.both_ways; }
+
+  Status load_beside_embedding() const {
+    const model::ModelSpec& spec = w_.spec;
+    Status status;
+    if (spec.n_learned_positions > 0) status = table(Role::kPositionTable, true, w_.position_table);
+    if (status && spec.n_token_types > 0) status = table(Role::kTypeTable, true, w_.type_table);
+    if (status && spec.embedding_norm) status = values(Role::kEmbeddingNorm, w_.embedding_norm);
+    return status;
+  }
+
   Status load_head() const {
     const auto [begin, end] = logits_of_share(w_.spec, w_.share);
     if (begin == end) return {};
@@ -128,7 +141,7 @@ uint64_t bytes_needed(const model::ModelSpec& spec, const model::TensorSource& s
         sum += bytes_of_one(requantised.value_or(kept_as(*tensor))) *
                static_cast<double>(tensor->shape[0]) * static_cast<double>(tensor->shape[1]);
   };
-  add({spec.tied_embeddings ? Role::kEmbedding : Role::kHead});
+  if (!spec.both_ways) add({spec.tied_embeddings ? Role::kEmbedding : Role::kHead});
   for (int layer = 0; layer < spec.n_layers(); ++layer)
     for (const Role role : source.roles(layer))
       for (int expert = 0; expert < (is_of_experts(role) ? spec.experts.n_experts : 1); ++expert)

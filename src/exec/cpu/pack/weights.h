@@ -18,7 +18,11 @@ struct Weights {
   model::ModelSpec spec;                           // of the whole model
   ModelShare share = {};                           // the loaded part of the model
   std::unique_ptr<const model::Tensor> embedding;  // [vocab, d_model], where it lies in its file
-  std::vector<LayerWeights> layers;                // of the share, as spec_of_share has them
+  // Tables that are added to embeddings, where they lie, and the norm of the sums; null or empty if
+  // the model has none.
+  std::unique_ptr<const model::Tensor> position_table, type_table;
+  std::vector<float> embedding_norm;
+  std::vector<LayerWeights> layers;  // of the share, as spec_of_share has them
   std::vector<float> final_norm;
   kernel::PackedMatrix head;  // rows of logits_of_share; empty if there are none
   std::vector<float> head_bias;
