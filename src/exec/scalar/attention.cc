@@ -127,7 +127,7 @@ void Query::fold_integers(const Visible& tile, Fold& fold) const {
   const float to_integer = most == 0.0f ? 0.0f : 255.0f / most;
   std::vector<int> sums(n);
   for (size_t j = 0; j < s.size(); ++j) {
-    const auto share = static_cast<int>(std::min(std::nearbyint(s[j] * to_integer), 255.0f));
+    const auto share = static_cast<int>(std::min(255.0f, std::nearbyint(s[j] * to_integer)));
     const KvChannels value = channels(KvChannels::Kind::kValue, tile.places[j]);
     for (int c = 0; c < n; ++c) sums[c] += share * int{value.integers()[c]};
   }
