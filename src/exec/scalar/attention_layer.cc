@@ -50,16 +50,15 @@ Rows AttentionLayers::attend(int layer, const LayerWeights& weights, const StepP
   for (size_t row = 0; row < last_of_texts.size(); ++row)
     last[row] = window == 0 ? last_of_texts[row]
                             : std::min(last_of_texts[row], plan.positions[row] + window - 1);
-  const AttentionCall call{
-      .pages = pages_of(layer, plan, kv),
-      .heads = heads,
-      .scale = static_cast<float>(scale),
-      .score_cap = static_cast<float>(std::numbers::log2e * spec_.score_cap),
-      .window = window,
-      .sinks = weights.values(Role::kSinks),
-      .positions = plan.positions,
-      .last_seen = last,
-      .tasks = plan.tasks};
+  const AttentionCall call{.pages = pages_of(layer, plan, kv),
+                           .heads = heads,
+                           .scale = static_cast<float>(scale),
+                           .score_cap = static_cast<float>(std::numbers::log2e * spec_.score_cap),
+                           .window = window,
+                           .sinks = weights.values(Role::kSinks),
+                           .positions = plan.positions,
+                           .last_seen = last,
+                           .tasks = plan.tasks};
   Rows attended = scalar::attend(call, queries, pool_);
   const ProjectedLayer projected{spec_, layer, weights, rotations_, pool_};
   if (spec_.has_latent()) return values_of_latents(projected, attended);

@@ -21,8 +21,8 @@ Rows normed_or(const model::ModelSpec& spec, const Values& norm, const Rows& x,
 
 using Choice = std::vector<std::vector<ChosenExpert>>;  // [n_rows]
 
-Choice choose(const model::ModelSpec& spec, const LayerWeights& layer, const Rows& x,
-              const Rows& h, ThreadPool& pool) {
+Choice choose(const model::ModelSpec& spec, const LayerWeights& layer, const Rows& x, const Rows& h,
+              ThreadPool& pool) {
   const Values& norm = layer.values(Role::kRouterNorm);
   Rows routed = normed_or(spec, norm, x, h);
   const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.d_model)));
@@ -30,8 +30,8 @@ Choice choose(const model::ModelSpec& spec, const LayerWeights& layer, const Row
   const Rows logits = multiply(layer.matrix(Role::kRouter), routed, pool);
   Choice chosen;
   for (uint32_t row = 0; row < h.n; ++row)
-    chosen.push_back(choose_experts(spec.experts, layer,
-                                    {logits.row(row), logits.row(row) + logits.width}));
+    chosen.push_back(
+        choose_experts(spec.experts, layer, {logits.row(row), logits.row(row) + logits.width}));
   return chosen;
 }
 

@@ -99,9 +99,9 @@ Status WeightLoader::load_ends(Weights& out) const {
 
 Status WeightLoader::load_layer(int index, LayerWeights& layer) const {
   for (const Role role : source_.roles(index)) {
-    const Status status = model::is_of_experts(role)   ? load_experts(role, index, layer)
-                          : role == Role::kLatentUp ? load_latent(index, layer)
-                                                    : load({role, index}, false, layer);
+    const Status status = model::is_of_experts(role) ? load_experts(role, index, layer)
+                          : role == Role::kLatentUp  ? load_latent(index, layer)
+                                                     : load({role, index}, false, layer);
     if (!status) return status;
   }
   return {};
@@ -210,8 +210,7 @@ Result<Matrix> WeightLoader::matrix(const Tensor& tensor, DType type, RowsOf row
   Matrix out(type, rows.n, static_cast<int>(tensor.shape[1]));
   const auto read = [&](int64_t row, const std::byte* from) -> Status {
     if (out.set_row(static_cast<int>(row - rows.first), tensor.type, from)) return {};
-    return refused(tensor,
-                   unsupported("has weights that are too large for {}", dtype_name(type)));
+    return refused(tensor, unsupported("has weights that are too large for {}", dtype_name(type)));
   };
   const Status status = tensor.each_row(rows.first, rows.first + rows.n, read);
   return status ? Result<Matrix>(std::move(out)) : status.error();

@@ -169,7 +169,8 @@ Matrix::Inputs Matrix::inputs_of(const float* x) const {
     return inputs;
   }
   for (int i = 0; i < k_; i += group_len_) {
-    const Integers& group = inputs.groups.emplace_back(quantise(x + i, std::min(group_len_, k_ - i)));
+    const Integers& group =
+        inputs.groups.emplace_back(quantise(x + i, std::min(group_len_, k_ - i)));
     const int sum = std::accumulate(group.q.begin(), group.q.end(), 0);
     inputs.sums.push_back(group.scale * static_cast<float>(sum));
   }
@@ -199,10 +200,9 @@ float Matrix::product_of_groups(int row, const Inputs& x) const {
     int first = 0, second = 0;  // sums of the halves
     for (int i = 0; i < middle; ++i) first += int{w[i]} * int{in.q[i]};
     for (int i = middle; i < n; ++i) second += int{w[i]} * int{in.q[i]};
-    const float sum = factors_.empty()
-                          ? static_cast<float>(first + second)
-                          : std::fma(static_cast<float>(second), factors_[2 * at + 1],
-                                     static_cast<float>(first) * factors_[2 * at]);
+    const float sum = factors_.empty() ? static_cast<float>(first + second)
+                                       : std::fma(static_cast<float>(second), factors_[2 * at + 1],
+                                                  static_cast<float>(first) * factors_[2 * at]);
     acc = std::fma(sum, in.scale * scales_[at], acc);
     if (!minima_.empty()) acc = std::fma(x.sums[g], minima_[at], acc);
   }

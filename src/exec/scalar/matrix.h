@@ -52,12 +52,12 @@ class Matrix {
 
   DType type_;
   int n_, k_;
-  int group_len_;              // inputs that share a scale: 32, or all for int8; 0: no integers
-  int n_groups_;               // of a row
-  std::vector<float> values_;  // [n, k] f32, or none for integers
-  std::vector<int8_t> q_;      // [n, n_groups, group_len], filled with zeros
-  std::vector<float> scales_;  // [n, n_groups]
-  std::vector<float> minima_;  // [n, n_groups], or none
+  int group_len_;               // inputs that share a scale: 32, or all for int8; 0: no integers
+  int n_groups_;                // of a row
+  std::vector<float> values_;   // [n, k] f32, or none for integers
+  std::vector<int8_t> q_;       // [n, n_groups, group_len], filled with zeros
+  std::vector<float> scales_;   // [n, n_groups]
+  std::vector<float> minima_;   // [n, n_groups], or none
   std::vector<float> factors_;  // [n, n_groups, 2] of the halves of a group, or none
 };
 

@@ -10,9 +10,7 @@
 namespace pando::exec::scalar {
 namespace {
 
-size_t element_bytes(DType type) {
-  return type == DType::kI8 ? 1 : kernel::kv_element_bytes(type);
-}
+size_t element_bytes(DType type) { return type == DType::kI8 ? 1 : kernel::kv_element_bytes(type); }
 
 uint16_t narrowed(DType type, float x) {
   if (type == DType::kBF16) return f32_to_bf16(x);

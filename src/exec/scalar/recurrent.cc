@@ -35,7 +35,7 @@ Rows recur(const model::ModelSpec& spec, int layer, const LayerWeights& weights,
            const StepPlan& plan, const kernel::StateView& view, const Rows& h, ThreadPool& pool) {
   const Mixer mixer = spec.layers[layer].mixer;
   const bool is_short = mixer == Mixer::kShortConv;
-  const auto recur_row = is_short                     ? short_convolution_row
+  const auto recur_row = is_short                    ? short_convolution_row
                          : mixer == Mixer::kDeltaNet ? delta_net_row
                                                      : mamba2_row;
   const Rows projected = multiply(weights.stack(Role::kQkv), h, pool);

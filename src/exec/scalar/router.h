@@ -14,7 +14,7 @@ struct ChosenExpert {
 };
 
 // logits: [n_experts], products with the router. The chosen experts ascend.
-std::vector<ChosenExpert> choose_experts(const model::ExpertsConfig& spec, const LayerWeights& layer,
-                                         std::vector<float> logits);
+std::vector<ChosenExpert> choose_experts(const model::ExpertsConfig& spec,
+                                         const LayerWeights& layer, std::vector<float> logits);
 
 }  // namespace pando::exec::scalar

@@ -36,8 +36,8 @@ class WeightSet {
 };
 
 struct LayerWeights : WeightSet {
-  std::vector<WeightSet> experts;    // [n_experts] of a mixture
-  std::vector<Matrix> latent_keys;   // [n_heads] of [rank, still_dim]
+  std::vector<WeightSet> experts;     // [n_experts] of a mixture
+  std::vector<Matrix> latent_keys;    // [n_heads] of [rank, still_dim]
   std::vector<Matrix> latent_values;  // [n_heads] of [value_dim, rank]
 };
 
