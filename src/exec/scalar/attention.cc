@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "exec/scalar/fma.h"
 #include "exec/scalar/fold.h"
 #include "exec/scalar/math.h"
 #include "exec/scalar/matrix.h"
@@ -94,15 +95,14 @@ void Query::fold_floats(const Visible& tile, Fold& fold) const {
   std::vector<float> channel(n), s;
   for (const KvSlot& place : tile.places) {
     channels(KvChannels::Kind::kKey, place).read(channel.data());
-    float score = 0.0f;
-    for (int c = 0; c < n; ++c) score = std::fma(q_[c], channel[c], score);
+    const float score = fma_chain(q_.data(), channel.data(), n);
     s.push_back(call_.score_cap > 0.0f ? soft_cap(score, call_.score_cap) : score);
   }
   const float factor = fold.take(s, tile.first);
   scale(fold.acc().data(), factor, fold.acc().size());
   for (size_t j = 0; j < s.size(); ++j) {
     channels(KvChannels::Kind::kValue, tile.places[j]).read(channel.data());
-    for (int c = 0; c < n; ++c) fold.acc()[c] = std::fma(s[j], channel[c], fold.acc()[c]);
+    fma_row(s[j], channel.data(), n, fold.acc().data());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/numbers/blocks.h"
 #include "base/numbers/group_form.h"
 #include "base/numbers/weight_types.h"
+#include "exec/scalar/fma.h"
 
 namespace pando::exec::scalar {
 namespace {
@@ -180,13 +181,10 @@ Matrix::Inputs Matrix::inputs_of(const float* x) const {
 float Matrix::product(int row, const Inputs& x) const {
   if (group_len_ > 0) return product_of_groups(row, x);
   const float* const w = values_.data() + static_cast<size_t>(row) * k_;
+  if (type_ != DType::kBF16Dot) return fma_chain(x.values.data(), w, k_);
   float acc = 0.0f;
-  if (type_ == DType::kBF16Dot) {
-    for (int i = 0; i < k_; i += 2)
-      acc = std::fma(x.values[i], w[i], std::fma(x.values[i + 1], w[i + 1], acc));
-    return acc;
-  }
-  for (int i = 0; i < k_; ++i) acc = std::fma(x.values[i], w[i], acc);
+  for (int i = 0; i < k_; i += 2)
+    acc = std::fma(x.values[i], w[i], std::fma(x.values[i + 1], w[i + 1], acc));
   return acc;
 }
 
