@@ -113,7 +113,7 @@ TextScenario draw(const std::string& family, CaseDevice device, Random& random) 
   }
   if (device == CaseDevice::kScalar) {
     engine.isa = "";
-    s.layout.tp = 1;
+    s.layout.tp = s.loop.depth = 1;
   }
   s.arrive_percent = std::array{100, 50, 20, 10}[between(random, 0, 3)];
   s.cancel_percent = between(random, 0, 2) == 0 ? 20 : 0;
@@ -256,7 +256,6 @@ std::string run(const TextScenario& s, Random& random, TextCase& result) {
       }
     }
   }
-  while (loop.step()) loop.deliver_events();  // steps of cancelled texts are in flight
   result.on_ranks = servers != nullptr;
   const EngineStats stats = loop.stats();
   if (stats.kv_bytes != 0)
