@@ -3,11 +3,12 @@
 #include "base/errors.h"
 #include "contract/device.h"
 #include "exec/cpu/cpu_device.h"
+#include "exec/scalar/scalar_device.h"
 
 namespace pando {
 
 std::span<const Device* const> devices() {
-  static const Device* const all[] = {&exec::cpu_device()};
+  static const Device* const all[] = {&exec::cpu_device(), &exec::scalar_device()};
   return all;
 }
 

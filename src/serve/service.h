@@ -44,7 +44,6 @@ struct Service : StateDoor {
 
   ask::Envelope envelope(const std::string& id) const;
   bool serves(const std::string& model) const override;
-  // What a request for another model is told.
   std::string not_served(const std::string& model) const override;
   // Tokens of prompt and answer that a request may have.
   size_t longest() const;

@@ -50,6 +50,8 @@ TEST_F(IsaTest, DevicesAreListedAndNamed) {
             std::string::npos)
       << listed;
   EXPECT_EQ(run("--input in.jsonl --device cpu").out, run("--input in.jsonl").out);
+  EXPECT_NE(listed.out.find("\nscalar\t"), std::string::npos) << listed;
+  EXPECT_EQ(run("--input in.jsonl --device scalar").out, run("--input in.jsonl").out);
   const Finished unknown = run("--input in.jsonl --device tpu");
   EXPECT_EQ(unknown.code, 2) << unknown;
   EXPECT_TRUE(unknown.says("tpu") && unknown.says("cpu")) << unknown;

@@ -131,8 +131,8 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
 
 }  // namespace
 
-ExactnessCases::ExactnessCases(CaseWeights kind, std::optional<KvType> kv_type)
-    : models_(kind), kv_type_(kv_type) {}
+ExactnessCases::ExactnessCases(CaseWeights kind, std::optional<KvType> kv_type, CaseDevice device)
+    : models_(kind, device), kv_type_(kv_type), device_(device) {}
 
 CaseResult ExactnessCases::run(uint64_t seed) { return run(draw_scenario(seed, kv_type_)); }
 
@@ -205,6 +205,7 @@ CaseResult ExactnessCases::run_begun(uint64_t seed) {
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
 CaseResult ExactnessCases::run(Scenario s) {
+  if (device_ != CaseDevice::kCpu) as_plain(s);
   draw_division(s);
   CaseResult result;
   const auto differs = [&](const std::string& what) {

@@ -40,8 +40,10 @@ struct CaseResult {
 // Cases over tiny random models with weights of one kind.
 class ExactnessCases {
  public:
-  // kv_type: for all cases; without it each draws f32, f16 or bf16.
-  explicit ExactnessCases(CaseWeights weights, std::optional<KvType> kv_type = {});
+  // kv_type: for all cases; without it each draws f32, f16 or bf16. Cases of the device "scalar"
+  // are those of the CPU without what only the CPU has (as_plain).
+  explicit ExactnessCases(CaseWeights weights, std::optional<KvType> kv_type = {},
+                          CaseDevice device = CaseDevice::kCpu);
 
   // exactness_scenario.h says what each draws.
   CaseResult run(uint64_t seed);
@@ -65,6 +67,7 @@ class ExactnessCases {
 
   CaseModels models_;
   std::optional<KvType> kv_type_;
+  CaseDevice device_;
 };
 
 }  // namespace pando::testing

@@ -92,7 +92,11 @@ Status write_model(const model::ModelConfig& config, DType dtype,
   return writer->finish();
 }
 
-Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind,
+auto loader_of(CaseDevice device) {
+  return device == CaseDevice::kCpu ? load_model : load_scalar_model;
+}
+
+Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind, CaseDevice device,
                               const std::filesystem::path& directory, const ModelShare& share) {
   const std::filesystem::path path = directory / model.name();
   const DType dtype = kind == CaseWeights::kF32   ? DType::kF32
@@ -101,11 +105,11 @@ Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind,
   if (!std::filesystem::exists(path))
     if (Status status = write_model(config_of(model), dtype, path); !status) return status.error();
   ThreadPool pool(1);
-  return load_model(path, requantised(kind), pool, share);
+  return loader_of(device)(path, requantised(kind), pool, share, {});
 }
 
 // Loads the model with rows of whole blocks; only `o_proj` has others.
-Result<LoadedModel> load_blocks(const CaseModel& model, DType type,
+Result<LoadedModel> load_blocks(const CaseModel& model, DType type, CaseDevice device,
                                 const std::filesystem::path& directory, const ModelShare& share) {
   model::ModelConfig config = config_of(model);
   if (is_family(config, "gpt_neox") || is_family(config, "glm4v_text")) {
@@ -139,7 +143,7 @@ Result<LoadedModel> load_blocks(const CaseModel& model, DType type,
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);
-  return load_model(path, {}, pool, share, config);
+  return loader_of(device)(path, {}, pool, share, config);
 }
 
 }  // namespace
@@ -189,7 +193,7 @@ model::ModelConfig config_of(const CaseModel& model) {
   return config;
 }
 
-CaseModels::CaseModels(CaseWeights kind) : kind_(kind) {
+CaseModels::CaseModels(CaseWeights kind, CaseDevice device) : kind_(kind), device_(device) {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "pando-exactness-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
@@ -204,8 +208,8 @@ bool CaseModels::in_blocks() const { return testing::in_blocks(kind_).has_value(
 std::unique_ptr<LoadedModel> CaseModels::load(const CaseModel& model,
                                               const ModelShare& share) const {
   const std::optional<DType> blocks = testing::in_blocks(kind_);
-  Result<LoadedModel> loaded = blocks ? load_blocks(model, *blocks, directory_, share)
-                                      : load_made(model, kind_, directory_, share);
+  Result<LoadedModel> loaded = blocks ? load_blocks(model, *blocks, device_, directory_, share)
+                                      : load_made(model, kind_, device_, directory_, share);
   if (!loaded) throw std::runtime_error(loaded.error().message());
   return std::make_unique<LoadedModel>(std::move(*loaded));
 }

@@ -40,6 +40,9 @@ enum class CaseWeights {
   kMXFP4,
 };
 
+// The device that computes them.
+enum class CaseDevice { kCpu, kScalar };
+
 struct CaseSizes {
   int page_len, tile_len, span_len;
   auto operator<=>(const CaseSizes&) const = default;
@@ -62,7 +65,7 @@ model::ModelConfig config_of(const CaseModel& model);
 // directory.
 class CaseModels {
  public:
-  explicit CaseModels(CaseWeights kind);
+  explicit CaseModels(CaseWeights kind, CaseDevice device = CaseDevice::kCpu);
   ~CaseModels();
 
   const DeviceModel& weights(const CaseModel& model) { return *whole(model).weights; }
@@ -78,6 +81,7 @@ class CaseModels {
   const LoadedModel& whole(const CaseModel& model);
 
   CaseWeights kind_;
+  CaseDevice device_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<LoadedModel>> whole_;
   struct InOrder {

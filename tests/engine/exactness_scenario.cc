@@ -444,6 +444,16 @@ Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type) {
   return s;
 }
 
+void as_plain(Scenario& s) {
+  EngineOptions& engine = s.loop.engine;
+  engine.isa.clear();
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  if (s.ranks.n_ranks() == 1) return;
+  s.n_pages *= s.ranks.kvp;  // as many for all as for each part
+  s.ranks.kvp = s.ranks.tp = 1;
+  set_memory_of_ranks(s);
+}
+
 Scenario draw_eight(uint64_t seed) {
   Scenario s = draw_ranks(seed, {}, /*recurrent_too=*/true);
   Rng rng(seed ^ 0xc2b2ae3d27d4eb4f);

@@ -66,6 +66,9 @@ Scenario draw_eight(uint64_t seed);
 Scenario draw_in_flight(uint64_t seed);
 // Over ranks: draws the stages' layers, and whether the LM head is divided. Other draws stay.
 void draw_division(Scenario& s);
+// Takes out what only the CPU has: instruction sets, techniques with executors of their own, and
+// ranks that divide outputs or positions. Stages stay.
+void as_plain(Scenario& s);
 // Any of the above, where the answers of some requests have a form.
 Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // One prompt over three spans of real size beside shorter branches of it.

@@ -38,6 +38,7 @@ struct TextSizes {
 // What a case runs, and what it compares.
 struct TextScenario {
   std::string family;
+  CaseDevice device;
   std::optional<DType> weights;
   TextSizes sizes;
   LoopOptions loop;
@@ -71,8 +72,8 @@ Request random_text(Random& random, const model::ModelConfig& config,
   return request;
 }
 
-TextScenario draw(const std::string& family, Random& random) {
-  TextScenario s{.family = family};
+TextScenario draw(const std::string& family, CaseDevice device, Random& random) {
+  TextScenario s{.family = family, .device = device};
   if (s.family.empty()) {
     const std::vector<std::string> names = encoder_names();
     s.family = names[random() % names.size()];
@@ -110,6 +111,10 @@ TextScenario draw(const std::string& family, Random& random) {
     s.layout.spp = between(random, 1, std::min(3, config.n_layers()));
     s.loop.depth = between(random, 0, 2);
   }
+  if (device == CaseDevice::kScalar) {
+    engine.isa = "";
+    s.layout.tp = s.loop.depth = 1;
+  }
   s.arrive_percent = std::array{100, 50, 20, 10}[between(random, 0, 3)];
   s.cancel_percent = between(random, 0, 2) == 0 ? 20 : 0;
   return s;
@@ -117,15 +122,16 @@ TextScenario draw(const std::string& family, Random& random) {
 
 // Loaded models, kept for the cases that follow.
 const LoadedModel& loaded(const TextScenario& s, const ModelShare& share) {
-  using Key = std::tuple<std::string, int, int, int, int, int>;
+  using Key = std::tuple<std::string, CaseDevice, int, int, int, int, int>;
   static std::map<Key, LoadedModel> models;
-  const Key key{s.family,    s.weights ? static_cast<int>(*s.weights) : -1,
-                share.stage, share.n_stages,
-                share.rank,  share.n_ranks};
+  const Key key{s.family,     s.device,       s.weights ? static_cast<int>(*s.weights) : -1,
+                share.stage,  share.n_stages, share.rank,
+                share.n_ranks};
   const auto found = models.find(key);
   if (found != models.end()) return found->second;
   ThreadPool pool(1);
-  auto model = load_model(encoder_folder(s.family), s.weights, pool, share);
+  const auto load = s.device == CaseDevice::kCpu ? load_model : load_scalar_model;
+  auto model = load(encoder_folder(s.family), s.weights, pool, share, {});
   if (!model) throw std::runtime_error(model.error().message());
   return models.emplace(key, std::move(*model)).first->second;
 }
@@ -260,10 +266,10 @@ std::string run(const TextScenario& s, Random& random, TextCase& result) {
 
 }  // namespace
 
-TextCase run_text_case(const std::string& family, uint64_t seed) {
+TextCase run_text_case(const std::string& family, uint64_t seed, CaseDevice device) {
   Random random(seed);
   TextCase result;
-  const TextScenario s = draw(family, random);
+  const TextScenario s = draw(family, device, random);
   result.what = run(s, random, result);
   if (!result.what.empty())
     result.what =

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/exactness_models.h"
+
 namespace pando::testing {
 
 constexpr int kTextCases = 60;  // of each family
@@ -19,6 +21,8 @@ struct TextCase {
 // family: a fixture of tests/model/encoders; empty: any. Sizes of pages, tiles and spans, threads,
 // instruction set, types of weights, rows of a step, memory, ranks, order of arrival,
 // cancellations, equal texts and poolings follow from the seed.
-TextCase run_text_case(const std::string& family, uint64_t seed);
+// The device "scalar" has neither instruction sets nor ranks that divide outputs.
+TextCase run_text_case(const std::string& family, uint64_t seed,
+                       CaseDevice device = CaseDevice::kCpu);
 
 }  // namespace pando::testing

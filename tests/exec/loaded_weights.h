@@ -1,4 +1,4 @@
-// The weights of a model as the CPU packs them, and the files that they were read from.
+// The weights of a model as a device has them, and the files that they were read from.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "exec/cpu/cpu_device.h"
 #include "exec/cpu/kernel/kernels.h"
 #include "exec/cpu/pack/weights.h"
+#include "exec/scalar/scalar_device.h"
 #include "model/opened_model.h"
 
 namespace pando::testing {
@@ -57,6 +58,22 @@ inline Result<LoadedModel> load_model(const std::filesystem::path& path,
   return LoadedModel{
       std::move(files), std::move(config),
       std::make_unique<exec::CpuModel>(std::move(static_cast<exec::Weights&>(*loaded)))};
+}
+
+// The same for the device "scalar".
+inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
+                                             std::optional<DType> requantised, ThreadPool& pool,
+                                             const ModelShare& share = {},
+                                             const std::optional<model::ModelConfig>& other = {}) {
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  if (!opened) return opened.error();
+  auto files = std::make_unique<const model::OpenedModel>(std::move(*opened));
+  auto weights = exec::scalar::Weights::load(files->config, *files, requantised, share, pool);
+  if (!weights) return weights.error();
+  model::ModelConfig config = other.value_or(files->config);
+  weights->spec = config;
+  return LoadedModel{std::move(files), std::move(config),
+                     std::make_unique<exec::ScalarModel>(std::move(*weights))};
 }
 
 }  // namespace pando::testing
