@@ -47,6 +47,10 @@ TEST_F(DeployTest, EachLineOfTheSampleConfigurationIsTaken) {
       EXPECT_TRUE(refused.says("cannot read /etc/pando/router-keys")) << line << refused;
     } else if (line.starts_with("router-only")) {
       EXPECT_TRUE(refused.says("--router-only needs --router-key-file")) << line << refused;
+    } else if (line.starts_with("models")) {
+      EXPECT_TRUE(refused.says("--model is given with --models")) << line << refused;
+    } else if (line.starts_with("memory")) {
+      EXPECT_TRUE(refused.says("--memory needs --models")) << line << refused;
     } else if (line.starts_with("parallel")) {
       EXPECT_TRUE(refused.says("MPI") || refused.says("needs 2 processes")) << line << refused;
     } else {
@@ -78,8 +82,8 @@ TEST_F(DeployTest, ServesByTheSampleConfiguration) {
   // hub; and but for several models.
   std::string all = "[serve]\n";
   for (const std::string& line : option_lines())
-    if (!line.starts_with("parallel") && !line.starts_with("tls-") && !line.starts_with("revision") && !line.starts_with("models") &&
-        !line.starts_with("memory"))
+    if (!line.starts_with("parallel") && !line.starts_with("tls-") &&
+        !line.starts_with("revision") && !line.starts_with("models") && !line.starts_with("memory"))
       all += std::regex_replace(line, std::regex("/etc/pando"), at("etc").string()) + "\n";
   folder().write("sample.toml", all);
   std::filesystem::create_directory(at("etc"));
