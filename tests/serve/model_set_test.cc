@@ -98,7 +98,8 @@ class ModelSetTest : public ::testing::Test {
   // "loaded unloaded unloaded"
   std::string states() {
     std::string states;
-    for (const Json& model : get("/v1/models").json()["data"])
+    const Json models = get("/v1/models").json();
+    for (const Json& model : models["data"])
       states += (states.empty() ? "" : " ") + model["status"]["value"].get<std::string>();
     return states;
   }
