@@ -18,6 +18,8 @@
 namespace pando::serve {
 namespace {
 
+constexpr std::chrono::seconds kKept{1};  // for the request that a model was loaded for
+
 constexpr const char* kServerError = "server_error";
 
 // The log has the whole message. Clients are not told paths of the server.
@@ -86,6 +88,7 @@ ModelShelf::Granted ModelShelf::ask(Wish& wish) {
   if (entry.state == ModelState::kLoaded && !entry.is_leaving) {
     ++entry.n_open;
     entry.used_at = ++clock_;
+    entry.kept_until.reset();
     return {.use = Use(this, &entry), .error = {}};
   }
   if (entry.wanted_at == 0) {
@@ -163,6 +166,7 @@ void ModelShelf::load(Entry& entry) {
     } else {
       ++entry.n_loads;
       entry.state = ModelState::kLoaded;
+      entry.kept_until = std::chrono::steady_clock::now() + kKept;
       entry.used_at = ++clock_;
       line = fmt::format("the model '{}' is loaded: {} in {:.1f} s, {} of {} are free",
                          entry.recipe.name, size_text(entry.served->n_bytes), seconds.count(),
@@ -218,8 +222,9 @@ size_t ModelShelf::n_free() const {
 ModelShelf::Entry* ModelShelf::idle_one() {
   Entry *idle = nullptr, *busy = nullptr;
   bool is_leaving = false;
+  const auto now = std::chrono::steady_clock::now();
   for (const auto& entry : entries_) {
-    if (entry->state != ModelState::kLoaded) continue;
+    if (entry->state != ModelState::kLoaded || entry->kept_until > now) continue;
     is_leaving |= entry->is_leaving;
     Entry*& oldest = entry->n_open == 0 ? idle : busy;
     if (oldest == nullptr || entry->used_at < oldest->used_at) oldest = entry.get();
@@ -237,7 +242,7 @@ std::optional<ask::HttpError> ModelShelf::make_room(Entry& entry, size_t n_bytes
     if (Entry* idle = idle_one())
       put_away(lock, *idle);
     else
-      changed_.wait(lock);
+      changed_.wait_for(lock, kKept);
   }
   for (const auto& other : entries_) other->is_leaving = false;
   return std::nullopt;

@@ -92,6 +92,9 @@ class ModelShelf {
     uint64_t used_at = 0;    // in the order of uses
     uint64_t wanted_at = 0;  // in the order of wishes; 0: nobody waits for it
     bool is_leaving = false;
+    // Until a request has it, or none came: else models that are wanted at the same time could put
+    // each other away forever.
+    std::optional<std::chrono::steady_clock::time_point> kept_until = {};
     bool has_failed = false;
     ask::HttpError error = {};  // of the last load
   };
