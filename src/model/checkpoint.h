@@ -58,10 +58,11 @@ class Checkpoint {
 
   // The tensors that this one is stored as, one above the other; almost always only itself.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec) const;
-  // The same of one expert, for a spec of the tensors of all.
+  // Returns the same of one expert, for a spec of the tensors of all.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec, int expert) const;
-  // The same with the order of rows and columns that the format has, also of quantised matrices.
-  // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
+  // Returns the same with the order of rows and columns that the format has, also of quantised
+  // matrices. The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be
+  // more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
   // True for a bias of zeros beside a quantised matrix. Some writers add one to models without
   // biases.

@@ -49,7 +49,7 @@ HttpResponse body_too_large(size_t limit) {
                        fmt::format("the body is longer than {} bytes", limit));
 }
 
-// What a request that cannot be read is answered with; nothing where nobody waits for it.
+// Answers a request that cannot be read; with nothing where nobody waits for it.
 std::optional<HttpResponse> reading_error(const beast::error_code& error,
                                           const ServerOptions& options) {
   if (error == http::error::end_of_stream || error == http::error::partial_message)

@@ -38,7 +38,7 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// What is freed goes back to the operating system; milliseconds for each GiB.
+// Gives freed memory back to the operating system; milliseconds for each GiB.
 void give_back_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

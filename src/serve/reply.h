@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
-// What of a request its answer depends on.
+// An answer depends on these parts of its request.
 struct ReplyOptions {
   std::string id;         // what the answer says of its request
   unsigned http_version;  // of the request, 10 or 11

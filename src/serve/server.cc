@@ -44,7 +44,7 @@ constexpr std::chrono::seconds kLastWords{2};
 // Nobody waits for a coroutine's end, nor for what it threw.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
 
-// The same of a connection, which can be cancelled. With an executor, as bind_cancellation_slot
+// Ends a connection likewise, which can be cancelled. With an executor, as bind_cancellation_slot
 // has it, a cancellation would need memory.
 struct EndOfConnection {
   using cancellation_slot_type = asio::cancellation_slot;
@@ -220,7 +220,7 @@ class Server::Impl {
                    end);
   }
 
-  // What a handler throws ends no thread: its connection is gone, or is closed in time.
+  // No thread ends by what a handler throws: its connection is gone, or is closed in time.
   template <class Run>
   void serve(const Run& run) {
     while (!attempt("a connection failed, the server continues", run)) {
@@ -321,7 +321,7 @@ class Server::Impl {
   const ServerOptions& options_;
   std::chrono::seconds drain_timeout_;  // of the first context's thread
   std::unique_ptr<asio::ssl::context> tls_;
-  // Of the first context's thread; before the contexts, with which coroutines may go.
+  // Belongs to the first context's thread; before the contexts, with which coroutines may go.
   bool is_accepting_ = false;
   bool is_waiting_for_signals_ = false, stops_on_signals_ = false, has_signal_ = false;
   bool is_over_ = false;          // drained, or stopped at once

@@ -1,4 +1,4 @@
-// Where a text may be cut so that its parts can be encoded one by one.
+// Safe cuts divide a text into parts that can be encoded one by one.
 //
 // A cut lies between an ASCII letter and the space after it, or between a Chinese character and the
 // comma or full stop (U+FF0C, U+3002) after it. Let A be the text before a cut and B the text from

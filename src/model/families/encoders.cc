@@ -1,4 +1,4 @@
-// What the rows of encoders point to.
+// Rows of encoders point to these.
 #include <algorithm>
 
 #include "base/errors.h"
