@@ -1,4 +1,4 @@
-// What a line, a body of the HTTP API or a call of the C functions asks, whatever its form.
+// A job is what a line, a body of the HTTP API or a call of the C functions asks.
 #pragma once
 
 #include <optional>
@@ -45,7 +45,8 @@ struct Question {
 std::vector<Completion> answers_of(const Question& question,
                                    std::span<std::vector<Completion>> completions);
 
-// What is asked together. How it is read and how its answers are written is up to Line and Body.
+// Holds what is asked together. How it is read and how its answers are written is up to Line and
+// Body.
 class Job {
  public:
   virtual ~Job() = default;
@@ -60,8 +61,9 @@ class Job {
 
   // The prompt of a question, and what is wanted of it.
   Request request_of(const Question& question) const;
-  // What the engine is asked for it: that, or what scores its choices. Errors: as choice_requests
-  // and continuation_requests; kInvalidArgument for equal choices where they must differ.
+  // Asks the engine for it: the request itself, or those that score its choices. Errors: as
+  // choice_requests and continuation_requests; kInvalidArgument for equal choices where they must
+  // differ.
   Result<std::vector<Request>> requests_of(const Model& model, const Question& question) const;
 };
 

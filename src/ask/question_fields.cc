@@ -18,7 +18,7 @@
 namespace pando::ask {
 namespace {
 
-// What is asked.
+// These fields ask.
 constexpr std::string_view kAskedFields[] = {"context", "question", "questions",
                                              "prompt",  "messages", "tokens"};
 // How it is asked, besides the options of sampling.
@@ -49,7 +49,7 @@ void read_references(Fields& fields, std::optional<std::vector<std::string>>& ou
   if (fields.has("answers")) fields.texts("answers", out.emplace());
 }
 
-// Those of the job hold for questions that bring none.
+// The job's choices hold for questions that bring none.
 void read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (fields.has("choices") && out.empty())

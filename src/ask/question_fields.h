@@ -37,7 +37,7 @@ Status check_question_fields(const QuestionSource& source);
 // Adds the questions to a job whose id and default options are set. kInvalidArgument names field,
 // found and expected.
 Status read_questions(const QuestionSource& source, Job& job);
-// The same where the source has options alone.
+// Does the same where the source has options alone.
 Status read_options(const QuestionSource& source, QuestionInput given, Job& job);
 
 }  // namespace pando::ask

@@ -28,7 +28,7 @@ constexpr TaskNouns nouns_of(BatchTask task) {
   return {"questions", "answers", "answers"};
 }
 
-// Of an input without a record.
+// Tells of an input without a record.
 constexpr const char* no_records_text(InputFormat format) {
   return format == InputFormat::kJsonLines ? "the input has no lines" : "the input has no rows";
 }

@@ -34,8 +34,8 @@ struct StepPlan {
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
   WindowLists windows;  // empty if pages are for all layers
-  // Of models whose rows see both ways, by row: each row is in one text, and has one slot. Nothing
-  // else is in such a step.
+  // Steps of models whose rows see both ways have these, by row: each row is in one text, and has
+  // one slot. Nothing else is in such a step.
   std::vector<TextPasses> texts;
   std::vector<uint32_t> token_types;  // [n_rows]; empty: all 0
   // By row, for models with recurrent layers. Each row is in one task.
