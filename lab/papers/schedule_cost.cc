@@ -1,4 +1,4 @@
-// What choosing a step costs by itself, while thousands of prompts wait.
+// Choosing a step costs this by itself, while thousands of prompts wait.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a run of `pando bench serve` goes by: measured once, the same for all contenders.
+// A run of `pando bench serve` goes by these: measured once, the same for all contenders.
 #pragma once
 
 #include <string>
@@ -45,10 +45,10 @@ struct ServeRun {
 
 // All but the capacities.
 ServeRun serve_run(Harness& harness);
-// The same for the simulator alone: no model, and steps that take as long as is given.
+// Does the same for the simulator alone: no model, and steps that take as long as is given.
 ServeRun simulated_run(const Harness& harness, const Predictor& predictor);
 
-// Of n_requests, by when the last token came; over HTTP the median of n_times.
+// Measures n_requests, by when the last token came; over HTTP the median of n_times.
 void measure_capacities(ServeRun& run, int n_requests, int n_times);
 double simulated_capacity(const ServeRun& run, int n_requests);
 
@@ -65,7 +65,7 @@ struct LiveGrid {
 
 std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point);
 
-// What the simulator says of the same, and of more.
+// Shows what the simulator says of the same, and of more.
 void show_simulated(Harness& harness, const ServeRun& run, const LiveGrid& live);
 
 }  // namespace pando::lab

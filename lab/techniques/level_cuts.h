@@ -1,5 +1,5 @@
-// Where a document with questions is cut into instruction, context and question, found from the
-// tree: the three levels of IPPD 4.1.
+// Level cuts divide a document with questions into instruction, context and question, found from
+// the tree: the three levels of IPPD 4.1.
 #pragma once
 
 #include <cstdint>

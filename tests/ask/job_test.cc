@@ -1,4 +1,4 @@
-// What is said of the requests of a body.
+// Jobs name the requests of a body in what they say.
 #include <gtest/gtest.h>
 
 #include "ask/body_checks.h"

@@ -1,4 +1,4 @@
-// What is scored of a batch, and what counts as a question.
+// Batches are scored, and questions counted, like this.
 #include "batch/scoring.h"
 
 #include <fmt/format.h>

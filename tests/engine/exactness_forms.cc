@@ -56,7 +56,7 @@ const Texts& plain_characters() {
   return all;
 }
 
-// The same inside a string of JSON that escapes only what it must.
+// Holds the same inside a string of JSON that escapes only what it must.
 const Texts& string_characters() {
   static const Texts all = [] {
     Texts characters = plain_characters();

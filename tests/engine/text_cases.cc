@@ -35,7 +35,7 @@ struct TextSizes {
   int page_len, tile_len, span_len;
 };
 
-// What a case runs, and what it compares.
+// Says what a case runs, and what it compares.
 struct TextScenario {
   std::string family;
   CaseDevice device;

@@ -1,4 +1,4 @@
-// Which thread serves a connection.
+// A connection is served by one thread.
 #include <atomic>
 #include <thread>
 
