@@ -43,9 +43,9 @@ struct Kind {
   int n_repetitions = 9;
 };
 
-// Nine are decided by what else a machine does, where all take hundredths of a second; 21 where
-// they wait for memory alone, which neighbours share: medians of these were a few hundredths apart
-// between engines that take the very same steps.
+// Nine times are too few where all take hundredths of a second, and 21 where they wait for memory
+// alone, which neighbours share: medians of these were a few hundredths apart between engines that
+// take the very same steps.
 constexpr int kMany = 21, kVeryMany = 101;
 
 MakeOfVocab questions(const QaShape& shape, int n_contexts) {

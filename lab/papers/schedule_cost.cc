@@ -1,4 +1,4 @@
-// Choosing a step costs this by itself, while thousands of prompts wait.
+// The cost of choosing a step is measured by itself, while thousands of prompts wait.
 #include <fmt/format.h>
 
 #include <memory>

@@ -119,7 +119,7 @@ class RerankBody : public PairsBody {
     return add_pair(context, asked_.options, asked_.query, text);
   }
 
-  // Adds the same, and less of the text where its prompt is longer than the context.
+  // Adds a text, and less of it where its prompt is longer than the context.
   Status add_cut(const BodyContext& context, std::string text) {
     if (asked_.options.classifier) return add_whole(context, text);  // which cuts pairs itself
     const Result<size_t> n = n_tokens(context.model, text);

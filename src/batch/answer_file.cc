@@ -166,7 +166,7 @@ struct AnswerFile::State {
   Status go_on(Journal from) {
     const Result<uint64_t> size = answers.size();
     if (!size) return size.error();
-    // A crash of the machine may have left out some.
+    // A crash of the machine may have left some records without their bytes.
     const auto is_there = [&](const JournalRecord& record) {
       return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
     };

@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"language_model.model.", kPrefix},
     {"model.text_model.", kPrefix},
     {"language_model.lm_head.", "lm_head."},
-    // Encoders have these, before the names of their layers too.
+    // Encoders have these before the names of their layers.
     {"bert.", kPrefix},
     {"roberta.", kPrefix},
     {"distilbert.", kPrefix},

@@ -44,7 +44,7 @@ constexpr std::chrono::seconds kLastWords{2};
 // Nobody waits for a coroutine's end, nor for what it threw.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
 
-// Ends a connection likewise, which can be cancelled. With an executor, as bind_cancellation_slot
+// Does the same for a connection, which can be cancelled. With an executor, as bind_cancellation_slot
 // has it, a cancellation would need memory.
 struct EndOfConnection {
   using cancellation_slot_type = asio::cancellation_slot;

@@ -1,4 +1,4 @@
-// Jobs name the requests of a body in what they say.
+// Errors and notes tell about the requests of a body.
 #include <gtest/gtest.h>
 
 #include "ask/body_checks.h"

@@ -1,4 +1,4 @@
-// Batches are scored, and questions counted, like this.
+// Scoring counts questions and compares answers of a batch.
 #include "batch/scoring.h"
 
 #include <fmt/format.h>

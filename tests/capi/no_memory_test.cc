@@ -14,7 +14,7 @@
 
 namespace {
 
-// This thread has so many allocations until they fail, and then so many fail.
+// This thread can allocate n_before times; then n_failing allocations fail.
 thread_local int64_t n_before = INT64_MAX, n_failing = 0;
 
 void* allocate(size_t n_bytes) {

@@ -166,7 +166,7 @@ TEST_F(TasksTest, ABadLineIsToldOnceThoughTwoRunsReadIt) {
   EXPECT_TRUE(compared.says("vectors identical: yes")) << compared;
 }
 
-// A run's file is lost only to one that came to its end.
+// An old run's file is lost only to a run that came to its end.
 TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   write("bad.jsonl",

@@ -1,4 +1,4 @@
-// A connection is served by one thread.
+// Connections are served by these threads.
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// Rows of encoders point to these.
+// Hooks read the configurations of encoders.
 #include <algorithm>
 
 #include "base/errors.h"
