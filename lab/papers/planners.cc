@@ -241,7 +241,7 @@ void run_kinds(Harness& harness, const std::vector<Kind>& kinds, std::vector<std
         best = lanes[i].name;
       }
     }
-    fmt::print(stderr, "  {} beside {}\n", number(worst), best);  // what a run that is ended leaves
+    fmt::print(stderr, "  {} beside {}\n", number(worst), best);  // a run that is ended leaves this
     cells.push_back(number(worst));
     cells.push_back(best);
     table.add(std::move(cells));

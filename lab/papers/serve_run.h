@@ -28,7 +28,7 @@ struct ServeRun {
   std::vector<Load> loads;
   double head = 0, tail = 0;       // seconds before those, and how long is waited for answers
   double simulated_seconds = 0;    // of a simulated window
-  std::vector<std::string> notes;  // what is fixed, in words
+  std::vector<std::string> notes;  // they say what is fixed
   // Requests a second that the baseline does where all are there at once, over HTTP and in the
   // simulator, whose steps of whole prompts take no longer for each row than those of chunks.
   double capacity = 0, simulated_capacity = 0;

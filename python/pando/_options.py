@@ -27,7 +27,7 @@ class SamplingOptions(TypedDict, total=False):
     presence_penalty: float
     """Penalty for tokens already in the answer; 0: off (a number, default 0)."""
     frequency_penalty: float
-    """Subtracts the same, multiplied by how often a token appears (a number, default 0)."""
+    """The same, multiplied by how often a token appears (a number, default 0)."""
     seed: int
     """Seed of the random draws; default: from the engine's seed and the id."""
     n: int

@@ -31,14 +31,14 @@ struct Question {
   std::optional<ClassifiedText> classified;  // instead of a prompt
   std::vector<std::string> choices;
   bool as_given = false;              // choices stand behind the prompt just as they are, and
-  std::vector<std::string> prefixes;  // where given, each behind its own prompt
+  std::vector<std::string> prefixes;  // if given, each behind its own prompt
   bool of_pairs = false;              // choices and prompts were the pairs of 'arguments'
   bool choices_differ = false;        // choices of equal tokens are an error
   int most_tokens = 0;                // a longer prompt is cut before kept_end; 0: no limit
   std::string kept_end;               // end of the prompt that stays
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
   Json metadata;                                    // passed through: the job's and its own
-  std::string cut;  // what was done to make its own prompt fit; empty: nothing
+  std::string cut;  // says how its own prompt was made to fit; empty: it did
 };
 
 // The answers to a question, n of it, from the completions of its requests.
@@ -56,7 +56,7 @@ class Job {
   std::vector<std::string> contexts;  // none, one, or its parts
   AnswerOptions options;              // of questions about them
   std::vector<Question> questions;
-  std::string cut;      // what was done to make it, or one of its prompts, fit
+  std::string cut;      // says how it, or one of its prompts, was made to fit
   std::string warning;  // SharingInfo::warning of the engine that answers
 
   // The prompt of a question, and what is wanted of it.

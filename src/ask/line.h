@@ -51,7 +51,7 @@ std::vector<Json> one_object(Json object);
 // Lines are read with these.
 struct LineContext {
   uint64_t number = 0;                                  // the id of a line that brings none
-  const BatchOptions& options;                          // what holds where the line says nothing
+  const BatchOptions& options;                          // they hold if the line says nothing
   const Result<EmbedOptions>& embed;                    // as the model has it, or why it has none
   std::span<const std::string_view> other_fields = {};  // that others read
 };

@@ -34,7 +34,7 @@ struct OpenAiRequest {
   bool usage_in_chunks = false;  // and in every other
   ServingFields serving;
   const char* length_field = nullptr;  // that says how long answers may get; null: none does
-  std::string form_field;              // which says the form of answers; empty: none does
+  std::string form_field;              // it says the form of answers; empty: none does
 };
 
 // Says where a body comes from, and what holds where it says nothing.

@@ -293,7 +293,7 @@ class QuestionReader {
   const QuestionSource& source_;
   Job& job_;
   Fields fields_;
-  Question common_;  // what all questions have
+  Question common_;  // all questions have it
   int most_tokens_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace pando::ask {
 // The object that its fields stand in.
 struct QuestionSource {
   const Json& json;                                     // an object
-  const char* name = "line";                            // what messages call it
+  const char* name = "line";                            // messages call it so
   std::span<const std::string_view> other_fields = {};  // that others read
   // The expected fields, for the message about an unknown field if nothing is asked.
   std::string_view asking =

@@ -121,7 +121,7 @@ class RerankBody : public PairsBody {
 
   // Adds a text, and less of it where its prompt is longer than the context.
   Status add_cut(const BodyContext& context, std::string text) {
-    if (asked_.options.classifier) return add_whole(context, text);  // which cuts pairs itself
+    if (asked_.options.classifier) return add_whole(context, text);  // it cuts pairs itself
     const Result<size_t> n = n_tokens(context.model, text);
     if (!n) return blame(asked_.list_name, n.error());
     for (size_t n_left = *n; n_left > 0;) {

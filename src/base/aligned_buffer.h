@@ -51,7 +51,7 @@ class AlignedBuffer {
  private:
   std::byte* data_ = nullptr;
   size_t size_ = 0;
-  std::shared_ptr<const void> mapping_;  // which the bytes are part of
+  std::shared_ptr<const void> mapping_;  // the bytes are part of it
 };
 
 }  // namespace pando

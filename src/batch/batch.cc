@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kProgressEvery{500};
-constexpr std::chrono::milliseconds kStopSeenIn{100};  // where a run may be stopped
+constexpr std::chrono::milliseconds kStopSeenIn{100};  // if a run may be stopped
 constexpr std::chrono::seconds kSilence{1};            // of an input that gives no more for now
 // After this silence, what was read is dealt to replicas.
 constexpr std::chrono::milliseconds kShortSilence{50};

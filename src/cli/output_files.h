@@ -34,7 +34,7 @@ class NewFile {
   NewFile() = default;
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
-  ~NewFile();  // what was not kept is gone
+  ~NewFile();  // a file that was not kept is gone
 
   Status open(const std::string& path);
   // `keep` returns the error of a failed write.

@@ -42,7 +42,7 @@ struct StepPlan {
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;         // rows whose final hidden states are wanted, ascending
-  std::vector<uint32_t> hidden_only;     // those of the outputs whose logits nobody reads
+  std::vector<uint32_t> hidden_only;     // outputs whose logits nobody reads
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }
   bool operator==(const StepPlan&) const = default;

@@ -304,7 +304,7 @@ class Session {
     const UnderWay under_way(door_.http_metrics().under_way(), counts);
     co_await handled(request, reply);
     asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    state.clear();  // what follows is not cancelled
+    state.clear();  // the rest is not cancelled
     const bool is_time_over = given_up_ == RequestWatch::End::kTimeOver;
     if (is_time_over) {
       const HttpError error = why_cut();

@@ -118,7 +118,7 @@ class PairProof {
     return true;
   }
   bool is_cut() const { return is_cut_; }              // some step cuts between the two, point 4
-  const std::string& space() const { return space_; }  // what became of the space
+  const std::string& space() const { return space_; }  // the space became this
 
   bool operator()(UnicodeForm form) const {
     return of_letter() || form == UnicodeForm::kNfc || form == UnicodeForm::kNfd;

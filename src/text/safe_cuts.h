@@ -42,7 +42,7 @@ class SafeCuts {
 
  private:
   std::bitset<128> letters_;       // that a space may be cut from
-  bool after_ideographs_ = false;  // whether a comma or a full stop may be
+  bool after_ideographs_ = false;  // a comma or a full stop may be
 };
 
 }  // namespace pando

@@ -128,7 +128,7 @@ CaseForm expression(Rng& rng) {
     pattern += part;
     texts = joined(texts, of_part);
   }
-  if (std::ranges::count(texts, "") > 0) {  // which has nothing to draw
+  if (std::ranges::count(texts, "") > 0) {  // an empty text has nothing to draw
     pattern += "b";
     texts = joined(texts, {"b"});
   }

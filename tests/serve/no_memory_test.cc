@@ -229,7 +229,7 @@ class ServerWithoutMemory : public ::testing::Test {
   void try_all(const std::vector<std::string>& requests, int64_t n_lasting = 1,
                int64_t stride = kStride) {
     const std::string name = requests[0].substr(0, requests[0].find(" HTTP"));
-    ask(server_->port(), requests);  // what is made once is there
+    ask(server_->port(), requests);  // all that is made once is there
     const std::vector<Heard> right = ask(server_->port(), requests);
     for (const Heard& one : right) ASSERT_EQ(one.status, 200) << one.body;
     int n_right = 0, n_words = 0, n_closed = 0;

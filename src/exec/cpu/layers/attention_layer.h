@@ -29,7 +29,7 @@ struct AttentionOptions {
   LayerAttention attention;   // empty: kernel::attention
   SpreadRows spread = {};     // empty: all rows are computed here
   GatherRows gather;          // empty: one rank has all heads
-  ModelShare share;           // which of them are here
+  ModelShare share;           // part of them that is here
 };
 
 // Owned by one Transformer, used by its thread.
