@@ -215,7 +215,7 @@ macro(pando_server_floor)
   endif()
 endmacro()
 
-# What computes.
+# These floors compute.
 macro(pando_engine_floors)
   pando_floor(contract base)
   pando_floor(comm base)

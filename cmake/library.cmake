@@ -1,4 +1,4 @@
-# What others link. pando::pando is the C++ library, all floors below cli in one; static, or with
+# Others link these. pando::pando is the C++ library, all floors below cli in one; static, or with
 # BUILD_SHARED_LIBS shared. pando::c is the shared library of pando.h, which shows nothing else.
 get_property(pando_objects GLOBAL PROPERTY PANDO_LIBRARY_OBJECTS)
 set(pando_dependencies fmt::fmt Threads::Threads PkgConfig::pcre2 PkgConfig::oniguruma

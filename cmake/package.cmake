@@ -13,7 +13,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates")  # for hubs over https
-# What a program that links the static library needs.
+# A program that links the static library needs these.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "pkg-config, libfmt-dev, libpcre2-dev, libonig-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev, zlib1g-dev, libzstd-dev")
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_tree.cmake)

@@ -1,4 +1,4 @@
-# What the program says of itself: a manual page, and completion for three shells.
+# The program says this of itself: a manual page, and completion for three shells.
 
 # pando_add_says(): makes them in share/ of the build.
 function(pando_add_says)

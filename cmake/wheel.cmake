@@ -1,5 +1,6 @@
-# What a wheel holds (pyproject.toml): the Python package is python/pando; here the program, the C library and their
-# files join it. PANDO_BUILT: the directory of a finished build whose files are taken; otherwise those of this build.
+# A wheel holds these (pyproject.toml): the Python package is python/pando; here the program, the C
+# library and their files join it. PANDO_BUILT: the directory of a finished build whose files are
+# taken; otherwise those of this build.
 set(pando_built ${PROJECT_BINARY_DIR})
 if(PANDO_BUILT)
   set(pando_built ${PANDO_BUILT})

@@ -180,7 +180,7 @@ typedef struct pando_event {
   const char* text;  // new text of the answer, in whole characters; until the next call. May be
                      // empty: the first token of an answer is always told
   size_t text_size;  // bytes
-  const pando_completion* completion;  // where the answer is finished, otherwise NULL
+  const pando_completion* completion;  // set if the answer is finished, otherwise NULL
   const char* reasoning;               // new text of the reasoning, as `text`
   size_t reasoning_size;               // bytes
   const pando_tool_call* calls;        // [n_calls] new calls, each whole; until the next call

@@ -1,4 +1,4 @@
-// What every experiment works with: the harness of `pando bench`, whose names are also names here.
+// Every experiment works with this: the harness of `pando bench`, whose names are also names here.
 #pragma once
 
 #include "bench/harness.h"

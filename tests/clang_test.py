@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def check(entry):
-    """What Clang says against one translation unit."""
+    """Returns what Clang says against one translation unit."""
     arguments = shlex.split(entry["command"])[1:]
     output = arguments.index("-o")
     del arguments[output:output + 2]

@@ -43,7 +43,7 @@ MEDIAN = 200
 
 
 def needing_lab(root):
-    """What keeps a build with -DPANDO_LAB=OFF from linking."""
+    """Returns what keeps a build with -DPANDO_LAB=OFF from linking."""
     for path in sorted((root / "tests").rglob("*")):
         if path.suffix in (".h", ".cc") and '#include "lab/' in path.read_text():
             yield f"{path.relative_to(root)}: includes lab/, expected in lab/tests/ alone"

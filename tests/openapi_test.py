@@ -96,7 +96,7 @@ class Reader:
         return set(re.findall(r'\{"(\w+)"', rows[1])) | common - not_in_doors
 
     def own(self, path, name):
-        """The same names without those that every door has."""
+        """Returns the same names without those that every door has."""
         rows = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
         return set(re.findall(r'\{"(\w+)"', rows[1]))
 

@@ -36,7 +36,7 @@ def main() -> int:
         page = at / "docs/performance.md"
 
         def changed(path: pathlib.Path, old: str, new: str) -> str:
-            """What --check says of a copy in which one place differs."""
+            """Returns what --check says of a copy in which one place differs."""
             copy_of(source, at)
             text = path.read_text()
             assert old in text, f"{path.name} has no {old}"

@@ -121,7 +121,7 @@ struct AnswerKey {
 
 // An answer as it is written.
 struct BatchAnswer {
-  AnswerKey key;                 // where it stands in the input
+  AnswerKey key;                 // its place in the input
   std::string id;                // of the line, and "/" and the question's where there are several
   std::string question;          // its text, or nothing for a plain line
   const Completion& completion;  // as long as the call takes

@@ -16,7 +16,7 @@ struct VectorSteps;
 
 namespace pando {
 
-// What is made of a text.
+// A text becomes one of these.
 enum class EmbedOutput {
   kVector,   // one vector of the pooled hidden states
   kTokens,   // a vector for each token, for late interaction (ColBERT)

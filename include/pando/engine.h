@@ -33,7 +33,7 @@ class Engine {
   // once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable (max_open
   // reached).
   Result<RequestId> submit(Request request, Listener listener);
-  // The same for a request of tokens that has passed check(), which is not repeated.
+  // Does the same for a request of tokens that has passed check(), which is not repeated.
   Result<RequestId> submit_checked(Request request, Listener listener);
   // The errors that submit would return at once for a request of tokens, except for max_open.
   Status check(const Request& request) const;
@@ -47,8 +47,8 @@ class Engine {
 
   // Submits and waits for all n answers, in the order of their choice index.
   Result<std::vector<Completion>> complete(Request request);
-  // The same for many requests, as many at a time as max_open allows; an idle engine starts when it
-  // has all of these. Result [requests][n], in order. The first error ends the call and is
+  // Does the same for many requests, as many at a time as max_open allows; an idle engine starts
+  // when it has all of these. Result [requests][n], in order. The first error ends the call and is
   // returned.
   Result<std::vector<std::vector<Completion>>> complete_all(std::vector<Request> requests);
 

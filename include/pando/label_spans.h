@@ -20,7 +20,7 @@ struct ScoredToken {
   size_t begin = 0, end = 0;  // in the text, in bytes
   bool goes_on = false;       // inside the word of the token before it
 };
-// The same from tokens without special ones; `labels`: names by index.
+// Returns the same from tokens without special ones; `labels`: names by index.
 std::vector<LabelledSpan> grouped_labels(const std::vector<ScoredToken>& tokens,
                                          const std::vector<std::string>& labels,
                                          Aggregation aggregation);

@@ -17,7 +17,7 @@ namespace pando {
 Result<std::filesystem::path> find_model(const std::string& name,
                                          const std::filesystem::path& hub_cache);
 
-// The same for a tokenizer. It may also be a file by itself: tokenizer.json, tekken.json or
+// Does the same for a tokenizer. It may also be a file by itself: tokenizer.json, tekken.json or
 // tokenizer.model.
 Result<std::filesystem::path> find_tokenizer(const std::string& name,
                                              const std::filesystem::path& hub_cache);

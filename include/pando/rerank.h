@@ -28,9 +28,9 @@ struct RerankOptions {
   // rerank_options_for sets it from the model's files. A longer prompt is cut before rerank_end(),
   // in tokens. 0: no limit.
   int max_tokens = 0;
-  // Of a model with a classifier of one label, which scores pairs of query and document: set by
-  // rerank_options_for. `yes` and `no` are then not used. With a prompt_template of its own a pair
-  // is one text, otherwise two, as the tokenizer joins them.
+  // Belongs to a model with a classifier of one label, which scores pairs of query and document:
+  // set by rerank_options_for. `yes` and `no` are then not used. With a prompt_template of its own
+  // a pair is one text, otherwise two, as the tokenizer joins them.
   std::optional<ClassifyOptions> classifier = std::nullopt;
 
   // "Given a web search query, retrieve relevant passages that answer the query"
@@ -76,7 +76,7 @@ struct PairScore {
   double logit;                // ln(p / (1 - p)) of share_of_yes, or the classifier's logit
 };
 PairScore pair_score(double yes, double no);
-// The same from the completion of a pair's request, with a classifier.
+// Returns the same from the completion of a pair's request, with a classifier.
 PairScore pair_score(const ClassifyOptions& classifier, const Completion& completion);
 // The score of each pair, from the completions of all their requests in order.
 std::vector<PairScore> pair_scores(const RerankOptions& options,

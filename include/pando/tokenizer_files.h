@@ -28,7 +28,7 @@ class TokenizerFiles {
   int vocab() const;                          // highest token id + 1
   std::vector<std::string> warnings() const;  // oddities of the files that are no errors
 
-  // The same as the functions of Model (model.h) with these names.
+  // These are the same as the functions of Model (model.h) with these names.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
   std::string decode(std::span<const Token> tokens) const;  // the text of tokens
   std::string piece(Token token) const;                     // its text inside a longer text

@@ -37,7 +37,7 @@ struct TrecQuery {
 std::vector<TrecQuery> trec_queries(const Harness& harness, int year);  // 19 or 20
 
 struct Problem {
-  std::string text;  // what the program has to do, and a test of it
+  std::string text;  // says what the program has to do, and a test of it
   std::string code;  // that does it
 };
 std::vector<Problem> mbpp_problems(const Harness& harness);

@@ -22,7 +22,7 @@ std::vector<QaDocument> demo_documents();
 // of at most n_tokens.
 std::vector<Request> demo_requests(const Model& model, const std::vector<QaDocument>& documents,
                                    int n_tokens, int repetition);
-// Of the first answers, beside the documents' own.
+// Scores the first answers, beside the documents' own.
 Scores scores_of(const std::vector<QaDocument>& documents, const Sample& sample);
 // Percent of one's answers that have the same tokens in the other, which may have more.
 double same_answers(const Sample& one, const Sample& other);

@@ -20,7 +20,7 @@ class TextTokens {
   TextTokens(const Harness& harness, int vocab);
   // At most `cut` tokens of it; 0: all.
   std::vector<Token> operator()(std::string_view text, size_t cut = 0) const;
-  // Of n of them, the same in every run.
+  // Picks n of them, the same in every run.
   std::vector<std::vector<Token>> of_sample(const std::vector<std::string>& texts, size_t n,
                                             size_t cut = 0) const;
 

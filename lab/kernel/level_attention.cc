@@ -68,7 +68,7 @@ class LevelItem {
     int n_pages = 0;
     std::array<const std::byte*, 2 * kMostPages> chunk;  // keys, then values
   };
-  // Of the tile that begins with this page of the task, as far as it goes.
+  // Returns the tile that begins with this page of the task, as far as it goes.
   Chunks chunks_of(uint32_t page) const {
     Chunks chunks;
     const uint32_t end =

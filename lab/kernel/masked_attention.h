@@ -29,7 +29,7 @@ struct MaskedStack {
 struct MaskedArgs {
   std::span<const MaskedStack> stacks;  // in order of their rows, which they cover
   std::span<const PageId> pages;
-  // Of each stack [n_rows][tiles of its cells]: bit j of tile i says that the row sees cell
+  // Each stack has these, [n_rows][tiles of its cells]: bit j of tile i says that the row sees cell
   // i * tile_len + j.
   std::span<const uint64_t> masks;
   std::span<const uint32_t> cell_positions;  // [cells of all stacks], for the window

@@ -6,7 +6,7 @@
 
 namespace pando::lab {
 
-// Of all questions of one context. Reads: keys and values that are loaded, in tokens; products:
+// Counts all questions of one context. Reads: keys and values that are loaded, in tokens; products:
 // pairs of query and key, those that a mask then hides among them.
 struct AttentionDimensions {
   double prefill_q, prefill_kv;  // of the first pass

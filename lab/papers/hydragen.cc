@@ -25,7 +25,7 @@ std::vector<Lane> decode(Harness& harness, const ModelSpec& spec, int prefix, in
       contestants, shared_prompts(decodes_behind(prefix, batch, n_tokens), model->info().vocab));
 }
 
-// What was measured at one setting.
+// Holds what was measured at one setting.
 struct Point {
   int prefix, batch;
   std::vector<Lane> lanes;

@@ -24,7 +24,7 @@ struct StepParts {
   double times_own() const { return (products + own_attention) / (products + shared_attention); }
 };
 
-// What the parts are computed from: a second on the clock, all threads.
+// The parts are computed from these: a second on the clock, all threads.
 struct MachineRates {
   double shared_attention;  // operations of rows that meet keys together
   double own_reads;         // bytes of rows that meet the same keys one after another

@@ -25,7 +25,7 @@ struct Trace {
   std::vector<std::vector<Token>> prompts;
 };
 
-// Where states are kept behind a prompt, beside its end.
+// Says where states are kept behind a prompt, beside its end.
 struct Keeping {
   const char* name;
   bool partings;

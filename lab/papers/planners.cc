@@ -25,7 +25,7 @@ constexpr const char* kOthers[] = {"packed",          "prefix_cached", "radix",
                                    "prepacked",       "padded",        "length_ordered",
                                    "prepacked:dense", "hydragen",      "stacked"};
 
-// Of so many tokens each.
+// Counts the prompts of so many tokens each.
 size_t in_a_pass(int n_tokens) {
   return std::max<size_t>(1, 16384 / static_cast<size_t>(n_tokens));
 }
@@ -43,9 +43,9 @@ struct Kind {
   int n_repetitions = 9;
 };
 
-// Where all take hundredths of a second, what else a machine does decides nine of them; where they
-// wait for memory alone, which neighbours share, 21: medians of these were a few hundredths apart
-// between engines that take the very same steps.
+// Nine times are too few where all take hundredths of a second, and 21 where they wait for memory
+// alone, which neighbours share: medians of these were a few hundredths apart between engines that
+// take the very same steps.
 constexpr int kMany = 21, kVeryMany = 101;
 
 MakeOfVocab questions(const QaShape& shape, int n_contexts) {
@@ -61,7 +61,7 @@ MakeOfVocab prompts(const SharedPrompts& shape) {
   return [=](int vocab) { return shared_prompts(shape, vocab); };
 }
 
-// Of most kinds.
+// Most kinds use this one.
 ModelSpec large() { return {.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000}; }
 
 // Prompts of real lengths. Texts are read once; tokens depend on the model.
@@ -187,7 +187,7 @@ std::vector<Kind> shapes(const Harness& harness) {
   return kinds;
 }
 
-// Of a kind's requests; 0: all.
+// Counts a kind's requests; 0: all.
 size_t asked_at_most(const std::string& planner, const Kind& kind) {
   if (planner == "radix") return kind.in_a_pass;
   return shares_tokens(planner) || planner == "stacked" ? 0 : kind.alone;
@@ -241,7 +241,7 @@ void run_kinds(Harness& harness, const std::vector<Kind>& kinds, std::vector<std
         best = lanes[i].name;
       }
     }
-    fmt::print(stderr, "  {} beside {}\n", number(worst), best);  // what a run that is ended leaves
+    fmt::print(stderr, "  {} beside {}\n", number(worst), best);  // a run that is ended leaves this
     cells.push_back(number(worst));
     cells.push_back(best);
     table.add(std::move(cells));
@@ -249,7 +249,7 @@ void run_kinds(Harness& harness, const std::vector<Kind>& kinds, std::vector<std
   harness.show(table, {.columns = {"worst"}});
 }
 
-// What planners without sharing are asked.
+// Tells what planners without sharing are asked.
 std::string part_note(const char* part) {
   return fmt::format(
       "Those without sharing are asked {}, `radix` as many as a pass holds; ratios are of times "

@@ -1,4 +1,4 @@
-// What Prepacking's benchmarks have in common.
+// Prepacking's benchmarks have these in common.
 #pragma once
 
 #include "lab/experiment.h"

@@ -13,7 +13,7 @@
 namespace pando::lab {
 namespace {
 
-// Of a line "NAME:  1234 kB".
+// Reads a line "NAME:  1234 kB".
 Result<uint64_t> status_bytes(const std::string& name) {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {

@@ -1,4 +1,4 @@
-// What RadixMLP predicts of itself (sections 4.3 and A.1).
+// RadixMLP predicts this of itself (sections 4.3 and A.1).
 #pragma once
 
 namespace pando::lab {

@@ -1,4 +1,4 @@
-// What choosing a step costs by itself, while thousands of prompts wait.
+// The cost of choosing a step is measured by itself, while thousands of prompts wait.
 #include <fmt/format.h>
 
 #include <memory>

@@ -27,7 +27,7 @@ std::string completion_body(const std::vector<Token>& prompt, uint32_t n_answer,
 struct Streamed {
   std::vector<double> tokens;  // when each came, seconds since the client began
   bool is_whole = false;       // the stream has ended as it should
-  std::string error;           // what was not as it should be; empty where all was
+  std::string error;           // says what was wrong; empty: nothing was
 };
 
 // Sends all of them to 127.0.0.1, each over a connection of its own, and reads until `end` at most;

@@ -17,9 +17,9 @@ struct Contender {
   bool many_prefills = true;  // PackerOptions
 };
 
-// Of all: LARS with packing, alone (one prefill at a time), EDF, LRS, and two baselines by arrival:
-// chunks of `static_rows`, and whole prompts, which is the last one. step_budget: seconds of a step
-// of those that go by time.
+// Returns all: LARS with packing, alone (one prefill at a time), EDF, LRS, and two baselines by
+// arrival: chunks of `static_rows`, and whole prompts, which is the last one. step_budget: seconds
+// of a step of those that go by time.
 std::vector<Contender> contenders(const EngineOptions& base, double step_budget, int static_rows);
 
 // Each policy with chunks by time, many prefills in a step and one; and FCFS with chunks of fixed
@@ -27,7 +27,7 @@ std::vector<Contender> contenders(const EngineOptions& base, double step_budget,
 std::vector<Contender> ablations(const EngineOptions& base, double step_budget,
                                  const std::vector<int>& fixed_rows);
 
-// What all requests of a run have in common.
+// All requests of a run have these in common.
 struct ServedModel {
   std::shared_ptr<const Model> model;
   Token letter = 0;           // of kLetter (serve_client.h)
@@ -45,7 +45,7 @@ struct LiveWindow {
 LiveWindow serve_live(const ServedModel& served, const Contender& who,
                       std::vector<ServedRequest> requests, Span span);
 
-// The same by the simulator: steps take as long as predicted, and all else takes no time.
+// Does the same by the simulator: steps take as long as predicted, and all else takes no time.
 ServedWindow serve_simulated(const ServedModel& served, const Contender& who,
                              std::vector<ServedRequest> requests, Span span);
 // With a quarter of the machine's speed for short prompts alone (Medha, section 6.5).

@@ -35,7 +35,7 @@ std::vector<Interval> long_prefills(const ServedWindow& window) {
   return intervals;
 }
 
-// What is counted in windows.
+// Windows count these.
 struct Counts {
   std::vector<double> ttft[2];  // of short ones, of long ones
   std::vector<double> gaps, gaps_beside_long, tpot_beside_long;

@@ -1,4 +1,4 @@
-// What became of requests, and what that says of a server.
+// Figures say what became of requests, and what that says of a server.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ struct Percentiles {
   double p50, p90, p99;
 };
 
-// Of windows, all their requests taken together. Seconds; shares from 0 to 1; not a number where
-// there is nothing to count.
+// Counts windows, all their requests taken together. Seconds; shares from 0 to 1; not a number
+// where there is nothing to count.
 struct ServeFigures {
   // To the first token. One that had none at the end of its window waited at least until then, and
   // counts with that.

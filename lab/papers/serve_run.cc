@@ -177,7 +177,7 @@ ServeRun serve_run(Harness& harness) {
     return value_of(Predictor::from_json(steps.costs, "step_costs"));
   };
   Predictor predictor = measure(1);
-  // Of a fast machine more layers.
+  // A fast machine computes more layers.
   const double longest = prefill_seconds(predictor, mix.most_long);
   if (!harness.quick() && longest > 0 && longest < kLongest)
     predictor = measure(static_cast<int>(std::ceil(kLongest / longest)));

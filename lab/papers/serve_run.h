@@ -1,4 +1,4 @@
-// What a run of `pando bench serve` goes by: measured once, the same for all contenders.
+// A run of `pando bench serve` goes by these: measured once, the same for all contenders.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct ServeRun {
   std::vector<Load> loads;
   double head = 0, tail = 0;       // seconds before those, and how long is waited for answers
   double simulated_seconds = 0;    // of a simulated window
-  std::vector<std::string> notes;  // what is fixed, in words
+  std::vector<std::string> notes;  // they say what is fixed
   // Requests a second that the baseline does where all are there at once, over HTTP and in the
   // simulator, whose steps of whole prompts take no longer for each row than those of chunks.
   double capacity = 0, simulated_capacity = 0;
@@ -45,10 +45,10 @@ struct ServeRun {
 
 // All but the capacities.
 ServeRun serve_run(Harness& harness);
-// The same for the simulator alone: no model, and steps that take as long as is given.
+// Does the same for the simulator alone: no model, and steps that take as long as is given.
 ServeRun simulated_run(const Harness& harness, const Predictor& predictor);
 
-// Of n_requests, by when the last token came; over HTTP the median of n_times.
+// Measures n_requests, by when the last token came; over HTTP the median of n_times.
 void measure_capacities(ServeRun& run, int n_requests, int n_times);
 double simulated_capacity(const ServeRun& run, int n_requests);
 
@@ -65,7 +65,7 @@ struct LiveGrid {
 
 std::vector<NamedFigures> figures_of(const ServeRun& run, const LiveGrid::Point& point);
 
-// What the simulator says of the same, and of more.
+// Shows what the simulator says of the same, and of more.
 void show_simulated(Harness& harness, const ServeRun& run, const LiveGrid& live);
 
 }  // namespace pando::lab

@@ -1,4 +1,4 @@
-// What the simulator says of the windows that were served, and of more. Medha, figures 1 and 14.
+// The simulator says this of the windows that were served, and of more. Medha, figures 1 and 14.
 #include <fmt/format.h>
 
 #include <algorithm>

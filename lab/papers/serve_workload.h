@@ -15,11 +15,11 @@ struct TraceLine {
   double seconds = 0;                   // when it came, since the first one
   uint32_t n_prompt = 1, n_answer = 1;  // tokens
 };
-// Of a file TIMESTAMP,ContextTokens,GeneratedTokens, as of Azure's traces of 2023. Errors, thrown:
-// kIo, and kBadFile with the line.
+// Reads a file TIMESTAMP,ContextTokens,GeneratedTokens, as of Azure's traces of 2023. Errors,
+// thrown: kIo, and kBadFile with the line.
 std::vector<TraceLine> read_trace(const std::filesystem::path& path);
-// Where there is none: a Poisson process of one request a second, with lengths spread evenly over
-// those of the chats below.
+// Stands in where there is none: a Poisson process of one request a second, with lengths spread
+// evenly over those of the chats below.
 std::vector<TraceLine> poisson_trace(size_t n, uint64_t seed);
 
 // How the lines of a trace become requests, in tokens: divided, and within bounds.

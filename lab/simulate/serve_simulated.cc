@@ -29,7 +29,7 @@ std::vector<SimulatedRequest> simulated(const std::vector<ServedRequest>& reques
   return all;
 }
 
-// What is seen by the end.
+// Counts what is seen by the end.
 ServedWindow window_of(std::vector<ServedRequest> requests,
                        const std::vector<SimulatedAnswer>& answers, Span span) {
   ServedWindow window{span, std::move(requests), {}};

@@ -64,7 +64,7 @@ uint32_t PrefixIndexer::common_prefix(uint32_t a, uint32_t b, uint32_t n) const 
   return equal_values(positions_.data() + a, positions_.data() + b, n);
 }
 
-// Where the child of `parent` that begins like the token at index `token` is, or belongs.
+// Finds the child of `parent` that begins like the token at index `token`, or its place.
 PrefixIndexer::Slot& PrefixIndexer::slot(uint32_t parent, uint32_t token) {
   const uint64_t key = (uint64_t{positions_[token]} << 32) ^ static_cast<uint32_t>(ids_[token]);
   uint64_t hash = (key ^ uint64_t{parent} * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;

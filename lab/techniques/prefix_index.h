@@ -1,4 +1,4 @@
-// Which tokens of a ragged batch have equal pasts: the maps of RadixMLP.
+// The index finds tokens of a ragged batch that have equal pasts: the maps of RadixMLP.
 #pragma once
 
 #include <cstdint>

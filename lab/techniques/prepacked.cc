@@ -40,7 +40,7 @@ class PrepackedPlanner final : public MaskedPlanner {
     return std::move(layout.step);
   }
 
-  // Of all batches: what the paper predicts the speed from (3.3, K), over `padded`.
+  // Gives figures of all batches: what the paper predicts the speed from (3.3, K), over `padded`.
   std::vector<Figure> figures() const {
     const double n = std::max<double>(n_batches_, 1), rectangle = std::max<double>(padded_, 1);
     return {{"batches", static_cast<double>(n_batches_)},

@@ -14,8 +14,8 @@ uint32_t end_above(const Node* tip, const std::set<const Node*>& cuts, const Nod
   return 0;
 }
 
-// What all prompts share, if it is most of them: one context, where groups that share more (two
-// questions that begin alike, or are equal) would save less than a quarter of its rows.
+// Takes what all prompts share for one context if it is most of them: groups that share more (two
+// questions that begin alike, or are equal) would then save less than a quarter of its rows.
 bool is_one_context(std::span<const std::span<const Token>> prompts, std::span<Node* const> tips,
                     const std::set<const Node*>& contexts, uint32_t n_shared) {
   size_t sum = 0, n_saved = 0;

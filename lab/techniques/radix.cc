@@ -98,7 +98,7 @@ class RadixPlanner final : public ExpandedPlanner {
         positions_.push_back(plan.positions[row] + ordinal * kMostPositions);
       cu_seq_lens_.push_back(static_cast<uint32_t>(ids_.size()));
     }
-    // What goes on from an earlier step has a past that this one does not see.
+    // Paths that go on from an earlier step have a past that this one does not see.
     for (const PathRows& path : paths.others) append_rows(others_, path);
   }
 

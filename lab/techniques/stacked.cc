@@ -147,8 +147,8 @@ class StackedPlanner final : public MaskedPlanner, public KvStore {
     return n_taken;
   }
 
-  // Whether `plan` has the pages for a batch of these: alone they may group otherwise than with all
-  // that wait. The instruction that is kept is of no use where a row of it is wanted.
+  // Says whether `plan` has the pages for a batch of these: alone they may group otherwise than
+  // with all that wait. The instruction that is kept is of no use where a row of it is wanted.
   bool fits(std::span<const WaitingPrompt> waiting) const {
     const std::vector<std::span<const Token>> prompts = tokens_of(waiting);
     PromptGroups groups = group_prompts(prompts);

@@ -30,7 +30,7 @@ class BatchPlans : public BesidePacked {
     n_paged += static_cast<int>(plan.n_rows() - masked.n_rows() - masked.n_idle);
     ASSERT_EQ(plan.n_rows(), old.plan.n_rows() + step.n_pads);
 
-    // Which row of the old plan each row is: slots belong to one row, and outputs are in order.
+    // Each row is one row of the old plan: slots belong to one row, and outputs are in order.
     std::vector<uint32_t> old_of(plan.n_rows(), kPad);
     find_rows(plan, old.plan, old_of);
     for (size_t i = 0; i < step.output_of.size(); ++i) {

@@ -123,7 +123,7 @@ class FullDisk : public AnswerSink {
 };
 
 TEST(HeldBatch, NothingIsComputedForARunThatFailedBeforeItBegan) {
-  constexpr RequestId kMany = 200;  // which take longer to cancel than the engine to wake up
+  constexpr RequestId kMany = 200;  // they take longer to cancel than the engine to wake up
   std::string questions = "\"a\"";
   for (RequestId i = 1; i < kMany; ++i) questions += ", \"a\"";
   AskingLines lines(fmt::format("{{\"context\": \"A text\", \"questions\": [{}]}}\n", questions));

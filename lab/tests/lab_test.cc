@@ -1,4 +1,4 @@
-// What the laboratory adds to `pando bench`.
+// The laboratory adds these to `pando bench`.
 #include "lab/lab.h"
 
 #include <gtest/gtest.h>

@@ -54,7 +54,8 @@ void run_case(const MaskedCase& c, std::mt19937& rng) {
   const auto slot_of = [&](const MaskedStack& stack, uint32_t cell) {
     return KvSlot{pages[stack.first_page + cell / page_len], cell % page_len};
   };
-  // What nobody sees stays NaN, which a sum with weights of 0 would not survive: it is skipped.
+  // Cells that nobody sees stay NaN, which a sum with weights of 0 would not survive: it is
+  // skipped.
   for (size_t i = 0; i < stacks.size(); ++i)
     for (uint32_t cell = 0; cell < stacks[i].n_cells; ++cell)
       if ((hidden_tiles[i] >> cell / tile_len & 1) == 0)

@@ -1,4 +1,4 @@
-// What papers and operation counts predict, and that all ways to attend agree.
+// Papers and operation counts predict these figures, and all ways to attend agree.
 #include <gtest/gtest.h>
 
 #include "lab/experiment.h"

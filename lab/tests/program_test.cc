@@ -1,4 +1,4 @@
-// What the program does with the techniques and the experiments of the laboratory (PANDO_LAB).
+// Tests run the program with the techniques and the experiments of the laboratory (PANDO_LAB).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -120,8 +120,8 @@ TEST(Radix, BypassedWhereLittleRepeats) {
   EXPECT_GT(full.n_plain, 0);
 }
 
-// What it counted of two prompts of nine tokens that begin with the same three, and of a token of
-// an answer after them: in order of its figures.
+// Counts two prompts of nine tokens that begin with the same three, and a token of an answer after
+// them: in order of its figures.
 std::vector<double> counts(const char* sharing, uint64_t other_key = 0) {
   const Technique technique = technique_named(sharing, RadixPlans::kTile);
   PagePool pool(16);

@@ -1,4 +1,4 @@
-// What `pando bench serve` asks, how it asks, and what it counts. No test depends on times.
+// Tests see what `pando bench serve` asks, how it asks, and what it counts, never a time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -240,7 +240,7 @@ TEST(Stacked, StacksAreEquallyLongAndTheInstructionIsComputedOnce) {
   EXPECT_EQ(stacks.masked().copies[0].n_positions, 1u);
 }
 
-// What a pass that failed was to write is not there.
+// Nothing is there that a pass that failed was to write.
 TEST(Stacked, AnAbortedInstructionIsComputedAgain) {
   Stacks stacks("stacked:contexts=1,batch=2");
   EXPECT_EQ(stacks.prefill(kPrompts).plan.tokens[0], 1);

@@ -151,7 +151,7 @@ TEST(ScheduleWhole, ManyPromptsInBins) {
   EXPECT_EQ(started_in_bins(rows, static_cast<uint32_t>(sum + sum / 100), 1 << 20), rows.size());
 }
 
-// What a batcher asks to see, with so many that run.
+// Returns what a batcher asks to see, with so many that run.
 Sight sight(const StaticBatching& batching, size_t n_running) {
   StaticBatcher batcher(batching);
   return batcher.sight(

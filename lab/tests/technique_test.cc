@@ -246,7 +246,7 @@ TEST(ToRounding, Counts) {
   EXPECT_EQ(counts("padded:batch=2", 1).second.value, 18);          // 2 of 6 and 2 of 3
   EXPECT_EQ(counts("length_ordered:batch=2", 1).second.value, 16);  // 2 of 2, 2 of 6
   EXPECT_EQ(counts("prepacked:dense", 2).second.value, 2);          // bins of 6
-  EXPECT_EQ(counts("prepacked:dense", 1).first, 0u);                // which they fill
+  EXPECT_EQ(counts("prepacked:dense", 1).first, 0u);                // they fill it
   EXPECT_EQ(counts("prepacked", 3).second.value, 0.5);              // r/k
   EXPECT_EQ(counts("prepacked", 4).second.value, 3);                // m - L/k
   EXPECT_EQ(counts("prepacked", 7).second.value, 2);                // 24 over 12

@@ -95,7 +95,7 @@ async def _put_all(job: Job, lines: Lines) -> None:
 
 
 async def run_async(job: Job, lines: Lines, on_result: OnResult) -> BatchSummary:
-    """The same, with lines that may come by `async for`, and results that may be awaited for."""
+    """Does the same, with lines that may come by `async for`, and results that may be awaited for."""
     sorted_ = Sorted()
     async with job:
         putting = asyncio.ensure_future(_put_all(job, lines))

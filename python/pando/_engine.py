@@ -73,7 +73,7 @@ class Engine:
         return _calls.answers(self, context, questions, options).wait()
 
     def stream(self, context: str, questions: Questions, **options: Unpack[AnswerOptions]) -> Stream:
-        """The same, piece by piece, in the order in which the answers grow; by `for` or `async for`."""
+        """Does the same, piece by piece, in the order in which the answers grow; by `for` or `async for`."""
         return self._open_questions(context, questions, options, event_of)
 
     def complete(self, prompt: Prompt, **options: Unpack[Options]) -> list[Completion]:
@@ -81,7 +81,7 @@ class Engine:
         return _calls.completions(self, prompt, options).wait()
 
     def stream_prompt(self, prompt: Prompt, **options: Unpack[Options]) -> Stream:
-        """The same, piece by piece."""
+        """Does the same, piece by piece."""
         return self._open_prompt(prompt, options, event_of)
 
     def prompt_logprobs(self, prompt: Prompt) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
@@ -128,7 +128,7 @@ class Engine:
         errors: str = "raise",
         **options: Unpack[AnswerOptions],
     ) -> Frame:
-        """The same frame (pandas.DataFrame, polars.DataFrame, pyarrow.Table or RecordBatch) with answers.
+        """Returns the frame (pandas.DataFrame, polars.DataFrame, pyarrow.Table or RecordBatch) with answers.
 
         context, question: names of columns of texts; a cell of the latter may be a list of questions, whose
         answers are a list. A null in either gives a null. output: name of the new column; extra: fields of

@@ -1,4 +1,4 @@
-"""What _c.py says of the C functions is what pando.h says. Runs where the header is at hand."""
+"""The C functions are in _c.py as in pando.h. Runs where the header is at hand."""
 
 import ctypes
 import pathlib

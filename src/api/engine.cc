@@ -217,7 +217,7 @@ class Engine::Impl {
     std::optional<std::vector<RequestId>> waiting;
     try {
       waiting = loop_->waiting();
-    } catch (const std::bad_alloc&) {  // those of the step before, until the next
+    } catch (const std::bad_alloc&) {  // they stay those of the step before, until the next
     }
     {
       std::lock_guard lock(mutex_);

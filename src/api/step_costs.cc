@@ -56,7 +56,7 @@ Status check_options(const Model& model, EngineOptions options) {
   if (model.parts().weights == nullptr)
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights");
-  options.policy = "fcfs";  // which needs no costs
+  options.policy = "fcfs";  // it needs no costs
   options.step_budget = 0;
   const auto loop = open_loop(model.parts(), {.engine = options});
   return loop ? Status() : loop.error();

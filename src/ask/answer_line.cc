@@ -29,7 +29,7 @@ class AnswerLine : public Line {
   }
 
  private:
-  // What the options of the run want besides.
+  // Adds what the options of the run want besides.
   void add_fields(const Question& question, const Completion& completion, const LineWriting& with,
                   Json& object) const {
     const ExtraFields& wanted = with.options.with;

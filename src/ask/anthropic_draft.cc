@@ -194,7 +194,7 @@ class AnthropicTranslator {
       if (all.is_null()) all = "";
       all.get_ref<std::string&>() += needed_text(fields, "thinking");
     } else if (type == "redacted_thinking") {
-      only_in_block(fields, {"data"});  // which nobody here can read
+      only_in_block(fields, {"data"});  // nobody here can read it
       message_of(turn);
     } else {
       only_in_block(fields, {"text"});

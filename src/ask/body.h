@@ -22,8 +22,8 @@
 
 namespace pando::ask {
 
-// What a body may ask for, counted before it is made: requests, and the bytes of all their prompts
-// and lists, which stand in a body once where they are shared.
+// Bounds what a body may ask for, counted before it is made: requests, and the bytes of all their
+// prompts and lists, which stand in a body once where they are shared.
 class Bounds {
  public:
   static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;
@@ -37,7 +37,7 @@ class Bounds {
   size_t n_requests_ = 0, n_bytes_ = 0;
 };
 
-// What bodies are read with.
+// Bodies are read with these.
 struct BodyContext {
   const Model& model;
   int context;                            // the engine's, in tokens
@@ -70,21 +70,21 @@ class Body : public Job {
   const char* length_field = nullptr;
   bool is_stored = false;         // finish() waits for a disk
   bool counts_reasoning = false;  // finish() tokenises the answer's
-  // What whoever runs the server should know about what is asked; empty: nothing.
+  // Tells whoever runs the server what to know about what is asked; empty: nothing.
   std::string log_note;
 
-  // Where in the body requests[request] comes from: "messages", "prompt[2]"; of several texts the
-  // longest, which is to blame where together they are too long.
+  // Says where in the body requests[request] comes from: "messages", "prompt[2]"; of several texts
+  // the longest, which is to blame where together they are too long.
   virtual std::string place(size_t request) const = 0;
-  // Which field says the form of its answers, where it has one.
+  // Names the field that says the form of its answers, where it has one.
   virtual std::string form_place(size_t) const { return "schema"; }
   // Translates an error of a request, at a place in the prompt, to a place in the body as sent.
   virtual Error translated(Error error) const { return error; }
 
   // The content type of a stream.
   virtual const char* stream_type() const { return "text/event-stream; charset=utf-8"; }
-  // Of a stream: its first events, those that an event of requests[request] gives, and its last
-  // ones (stream_event.h).
+  // A stream has these: its first events, those that an event of requests[request] gives, and its
+  // last ones (stream_event.h).
   virtual std::string begin() { return {}; }
   std::string on_event(size_t request, Event event);
   // The other server told an answer that has no tokens; choice `n` of a question's first request:
@@ -104,8 +104,8 @@ class Body : public Job {
   // kUnavailable where the body is given up.
   Status add_question(const BodyContext& context, Question question);
 
-  // Of a stream: what an event says by itself, and what is said when a question is answered, whose
-  // completions may be taken.
+  // In a stream, says what an event says by itself, and what is said when a question is answered,
+  // whose completions may be taken.
   virtual std::string write_event(size_t, const Event&) { return {}; }
   virtual std::string write_answers(size_t) { return {}; }
 
@@ -128,7 +128,7 @@ class Body : public Job {
 
  private:
   bool was_told(size_t request, const Event& event) const;
-  // Of requests that were added, from `first` on.
+  // Warns of requests that were added, from `first` on.
   void warn_of_forms(const Model& model, size_t first);
 
   std::vector<std::string> warnings_;

@@ -1,4 +1,4 @@
-// What is checked and set for the requests of a body once their prompts are tokens.
+// Bodies' requests are checked and set here once their prompts are tokens.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ Status check_logprobs(const Body& body);
 void count_beside(std::vector<Request>& requests);
 // How many log-probabilities a request reports at most.
 uint64_t logprob_count(const Request& request);
-// What the engine says of a request, as its client knows it: for "prompt" and "form", the place
-// that these come from; of a list of prompts the message says it too.
+// Tells the engine's error about a request as its client knows it: for "prompt" and "form", the
+// place that these come from; of a list of prompts the message says it too.
 Error of_request(const Body& body, size_t request, Error error);
 
 }  // namespace pando::ask

@@ -100,7 +100,7 @@ Result<Offered> read_offered(const Json& list, const char* field, bool in_tools)
   return out;
 }
 
-// Which of the offered tools an answer may or must call.
+// Says which of the offered tools an answer may or must call.
 struct ToolChoice {
   bool calls = true;  // false: as without tools
   bool required = false;

@@ -10,7 +10,7 @@
 namespace pando::ask {
 namespace {
 
-// What templates are known to read of a message.
+// Templates are known to read these of a message.
 constexpr std::string_view kMessageFields[] = {
     "role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content", "reasoning",
     "thinking", "tool_plan", "tools", "documents", "recipient", "type",

@@ -1,4 +1,4 @@
-// What every answer of the API says of itself.
+// Every answer of the API says this of itself.
 #pragma once
 
 #include <cstdint>

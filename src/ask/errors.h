@@ -18,9 +18,9 @@ struct HttpError {
 
 // One table, from ErrorCode to status, type and code.
 HttpError http_error(const Error& error);
-// Of a body without a field that it must have.
+// Refuses a body without a field that it must have.
 Error missing_field(const char* field);
-// Of what is given up before it is asked.
+// Reports a request that is given up before it is asked.
 Error given_up();
 // Form of an API's errors: in an answer's body, and in the last events of a stream.
 struct ErrorForm {

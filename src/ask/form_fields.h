@@ -11,7 +11,7 @@
 
 namespace pando::ask {
 
-// Of a body of the OpenAI API: its own, those of vLLM and those of llama-server.
+// A body of the OpenAI API has these: its own, those of vLLM and those of llama-server.
 std::span<const std::string_view> body_form_fields();
 
 // Leaves `form` as it is where none of them asks for one. Two of them are an error. Returns the

@@ -85,7 +85,7 @@ Json texts_between_bars(const std::string& cell) {
   return texts;
 }
 
-// What a name is compared by: "max_tokens" of " Max-Tokens".
+// Names are compared by this: "max_tokens" of " Max-Tokens".
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) {

@@ -11,15 +11,15 @@
 
 namespace pando::ask {
 
-// Whether a table may have the column for what is asked: a prompt or its parts, or a text.
+// Says whether a table may have the column for what is asked: a prompt or its parts, or a text.
 bool is_asking_column(std::string_view name);
 
 // The cells of one row, by RFC 4180 with any separator: a cell in quotes may hold separators, ends
 // of lines, and doubled quotes. Other quotes or carriage returns, and zero bytes: kInvalidArgument.
 Result<std::vector<std::string>> split_row(std::string_view row, char separator);
 
-// Whether a quoted cell goes on behind what was read of a row: quotes count where split_row takes
-// them, at the beginning of a cell and, doubled, inside one.
+// Says whether a quoted cell goes on behind what was read of a row: quotes count where split_row
+// takes them, at the beginning of a cell and, doubled, inside one.
 class OpenQuote {
  public:
   explicit OpenQuote(char separator) : separator_(separator) {}
@@ -63,7 +63,7 @@ class InputTable {
   // Columns that are taken as options of each row, and those that come back as metadata.
   std::vector<std::string> options() const;
   std::vector<std::string> others() const;
-  // Of these, each that looks like a field, and the field: "Answers" and "answers".
+  // Returns each of these that looks like a field, and the field: "Answers" and "answers".
   std::vector<std::pair<std::string, std::string>> near_names() const;
 
   // The row as a line. kInvalidArgument: another number of cells, a value that is not JSON, a list

@@ -24,7 +24,7 @@ Error in_pair(size_t begin, size_t n, Error error) {
   return error;
 }
 
-// Of choices that stand behind the prompt just as they are.
+// Scores choices that stand behind the prompt just as they are.
 Result<std::vector<Request>> scoring_requests(const Model& model, const Question& question) {
   std::vector<Request> requests;
   const size_t n_at_once = question.prefixes.empty() ? question.choices.size() : 1;

@@ -15,7 +15,7 @@
 
 namespace pando::ask {
 
-// What was answered at once: a question of a line, or all of it.
+// Holds what was answered at once: a question of a line, or all of it.
 struct Answered {
   const Question* question = nullptr;                // the first; null where there is none
   std::span<const std::vector<Completion>> answers;  // [questions][n]
@@ -24,7 +24,7 @@ struct Answered {
   const Error* error = nullptr;  // instead of answers
 };
 
-// What answers are written with.
+// Answers are written with these.
 struct LineWriting {
   const Model& model;  // gives the text of single tokens
   const BatchOptions& options;
@@ -33,10 +33,10 @@ struct LineWriting {
 
 class Line : public Job {
  public:
-  // Of an OpenAI batch, which answers bad requests too: why this one cannot be asked.
+  // Says why this one of an OpenAI batch, which answers bad requests too, cannot be asked.
   std::optional<Error> refused;
 
-  // Whether each question is answered, written and scored by itself; else the line is as a whole.
+  // Says whether each question is answered, written and scored by itself; else the line as a whole.
   virtual bool answers_apart() const { return false; }
   // The field whose values tell lines apart; null: none does.
   virtual const char* unique_field() const { return nullptr; }
@@ -48,10 +48,10 @@ class Line : public Job {
 
 std::vector<Json> one_object(Json object);
 
-// What lines are read with.
+// Lines are read with these.
 struct LineContext {
   uint64_t number = 0;                                  // the id of a line that brings none
-  const BatchOptions& options;                          // what holds where the line says nothing
+  const BatchOptions& options;                          // they hold if the line says nothing
   const Result<EmbedOptions>& embed;                    // as the model has it, or why it has none
   std::span<const std::string_view> other_fields = {};  // that others read
 };
@@ -67,7 +67,7 @@ bool is_openai_line(const Json& json);
 // run. kInvalidArgument.
 Status check_trec_ids(const Line& line);
 
-// What lines of several forms have in common:
+// Lines of several forms have these in common:
 // kInvalidArgument for what is no object. Sets id and options.
 Status begin_line(const Json& json, const LineContext& context, Job& job);
 // The field 'id', which is there, of a `what`.

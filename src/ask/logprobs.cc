@@ -21,7 +21,7 @@ std::string token_bytes(const Model& model, Token token) {
                               : std::string();
 }
 
-// What has no text is told by its number, as by vLLM.
+// Tokens without text are told by their number, as by vLLM.
 std::string nameless(Token token) { return fmt::format("token_id:{}", token); }
 
 std::string token_text(const Model& model, Token token) {

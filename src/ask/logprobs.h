@@ -34,13 +34,13 @@ class TokenLists {
  public:
   explicit TokenLists(const Model& model) : model_(&model) {}
 
-  // What nothing comes before has no likelihood.
+  // A token that nothing comes before has no likelihood.
   void add_first(Token token) { add(token, nullptr, nullptr); }
   // Beside each token the likeliest ones, and itself.
   void add_all(std::span<const TokenLogprob> tokens);
   // Characters of a text that has no entry.
   void skip(const std::string& text);
-  // What was added since the last call.
+  // Takes what was added since the last call.
   Json take();
 
  private:

@@ -157,7 +157,7 @@ class OpenAiBody : public Body {
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
-  // Whether a chunk without choices follows.
+  // Says whether a chunk without choices follows.
   bool has_last_chunk() const { return include_usage_ || serving.sharing; }
 
   std::string chunk(size_t index, Json text, Json logprobs, Json reason) const {

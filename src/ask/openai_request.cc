@@ -49,7 +49,7 @@ constexpr std::string_view kChatFields[] = {
     // values of these must ask for nothing, except "prediction", which only saves time
     "verbosity", "modalities", "prediction"};
 
-// What is null asks for nothing.
+// A null asks for nothing.
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own,
                    std::span<const std::string_view> of_server) {
   std::vector<std::string_view> known(std::begin(kCommonFields), std::end(kCommonFields));
@@ -120,7 +120,7 @@ class Parser {
     if (fields_.has("add_special_tokens")) add_special_ = adds;
   }
 
-  // Of a prompt its last tokens, or so many as there is room for beside `n_answer`.
+  // Keeps a prompt's last tokens, or so many as there is room for beside `n_answer`.
   void read_truncation(int n_answer) {
     constexpr int kWhatFits = -1;
     int n = 0;
@@ -293,8 +293,8 @@ class Parser {
     }
   }
 
-  // Which of the model's prompts stands before each text. Models that have none for it take texts
-  // as they are.
+  // Reads which of the model's prompts stands before each text. Models that have none for it take
+  // texts as they are.
   void read_input_type(EmbedOptions& embed) {
     std::string type;
     fields_.text("input_type", type);

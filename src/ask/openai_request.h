@@ -16,7 +16,7 @@ namespace pando::ask {
 enum class Endpoint { kCompletions, kChat, kEmbeddings };
 const char* prompt_field(Endpoint endpoint);  // of their bodies, that has what is asked
 
-// What of a body decides the form of its answer.
+// These parts of a body decide the form of its answer.
 struct AnswerForm {
   Endpoint endpoint = Endpoint::kCompletions;
   std::string model;        // as the request names it
@@ -34,10 +34,10 @@ struct OpenAiRequest {
   bool usage_in_chunks = false;  // and in every other
   ServingFields serving;
   const char* length_field = nullptr;  // that says how long answers may get; null: none does
-  std::string form_field;              // which says the form of answers; empty: none does
+  std::string form_field;              // it says the form of answers; empty: none does
 };
 
-// Where a body comes from, and what holds where it says nothing.
+// Says where a body comes from, and what holds where it says nothing.
 struct OpenAiRules {
   SamplingOptions sampling;
   ChatOptions chat;

@@ -12,7 +12,7 @@
 
 namespace pando::ask {
 
-// Of a message and of what a stream adds to one, as DeepSeek's API, vLLM and llama-server have it.
+// Messages and streams have this field, as in DeepSeek's API, vLLM and llama-server.
 inline constexpr const char* kReasoningField = "reasoning_content";
 
 Json head(const AnswerForm& form, const Envelope& envelope, bool chunk);

@@ -19,7 +19,7 @@ class OutputTable {
  public:
   explicit OutputTable(const BatchOptions& options);
 
-  // Whether questions of the input have choices of their own; before any row.
+  // Says whether questions of the input have choices of their own; before any row.
   void take_choices(const BatchOptions& options, bool has_choices) {
     columns_ = all_columns(options, has_choices);
   }
@@ -42,7 +42,7 @@ class OutputTable {
   void add_properties(Json& object) const;
 
   char separator_;
-  // Of the schema: the column of each property.
+  // The schema has these properties, each with its column.
   std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::string> columns_;
   std::vector<std::string> input_columns_;

@@ -39,7 +39,7 @@ class PairsBody : public Body {
 // The model's own options, with the body's "instruction"; `has_instruction`: whether it has one.
 Result<RerankOptions> read_rerank_options(Fields& fields, const Model& model,
                                           bool& has_instruction);
-// Of a list each of whose texts asks `n_each` requests at most; the first that has too many.
+// Checks a list each of whose texts asks `n_each` requests at most; names the first with too many.
 Status check_count(const char* name, size_t n, size_t n_each);
 // Counts what the pairs of a query with all documents ask for.
 Status check_pairs(const std::string& query, const std::vector<std::string>& documents,

@@ -18,7 +18,7 @@
 namespace pando::ask {
 namespace {
 
-// What is asked.
+// These fields ask.
 constexpr std::string_view kAskedFields[] = {"context", "question", "questions",
                                              "prompt",  "messages", "tokens"};
 // How it is asked, besides the options of sampling.
@@ -49,7 +49,7 @@ void read_references(Fields& fields, std::optional<std::vector<std::string>>& ou
   if (fields.has("answers")) fields.texts("answers", out.emplace());
 }
 
-// Those of the job hold for questions that bring none.
+// The job's choices hold for questions that bring none.
 void read_choices(Fields& fields, std::vector<std::string>& out) {
   fields.texts("choices", out);
   if (fields.has("choices") && out.empty())
@@ -293,7 +293,7 @@ class QuestionReader {
   const QuestionSource& source_;
   Job& job_;
   Fields fields_;
-  Question common_;  // what all questions have
+  Question common_;  // all questions have it
   int most_tokens_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace pando::ask {
 // The object that its fields stand in.
 struct QuestionSource {
   const Json& json;                                     // an object
-  const char* name = "line";                            // what messages call it
+  const char* name = "line";                            // messages call it so
   std::span<const std::string_view> other_fields = {};  // that others read
   // The expected fields, for the message about an unknown field if nothing is asked.
   std::string_view asking =
@@ -37,7 +37,7 @@ Status check_question_fields(const QuestionSource& source);
 // Adds the questions to a job whose id and default options are set. kInvalidArgument names field,
 // found and expected.
 Status read_questions(const QuestionSource& source, Job& job);
-// The same where the source has options alone.
+// Does the same where the source has options alone.
 Status read_options(const QuestionSource& source, QuestionInput given, Job& job);
 
 }  // namespace pando::ask

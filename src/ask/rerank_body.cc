@@ -15,7 +15,7 @@
 namespace pando::ask {
 namespace {
 
-// What the answer looks like.
+// The answer has one of these forms.
 enum class RankingForm {
   kResults,  // {"id", "model", "results", "usage"}, as from Jina and vLLM
   kCohere,   // {"id", "results", "meta"}
@@ -119,9 +119,9 @@ class RerankBody : public PairsBody {
     return add_pair(context, asked_.options, asked_.query, text);
   }
 
-  // The same, and less of the text where its prompt is longer than the context.
+  // Adds a text, and less of it where its prompt is longer than the context.
   Status add_cut(const BodyContext& context, std::string text) {
-    if (asked_.options.classifier) return add_whole(context, text);  // which cuts pairs itself
+    if (asked_.options.classifier) return add_whole(context, text);  // it cuts pairs itself
     const Result<size_t> n = n_tokens(context.model, text);
     if (!n) return blame(asked_.list_name, n.error());
     for (size_t n_left = *n; n_left > 0;) {

@@ -18,7 +18,7 @@ namespace {
 
 // An item of the output that is a text, and the events that tell it.
 struct TextKind {
-  const char* id;    // what its id begins with
+  const char* id;    // its id begins with this
   const char* part;  // type of its only part
   std::string text_events() const { return fmt::format("response.{}", part); }
 };
@@ -327,7 +327,7 @@ class ResponsesBody : public Body {
   const std::string previous_;
   const Json input_;
   const ChatDraft draft_;
-  Json head_;      // what the answer repeats of its request
+  Json head_;      // the answer repeats this of its request
   Json response_;  // the whole answer, once it is there
   StreamedText reasoning_{kReasoningItem}, message_{kMessageItem};
   size_t n_events_ = 0, n_items_ = 0;  // of a stream

@@ -120,7 +120,7 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
   if (Status status = begin_line(json, context, *line); !status) return status.error();
   Question question{.as_given = true, .metadata = Json::object()};
   Fields fields(json);
-  const bool of_harness = fields.has("arguments");  // which writes many more fields
+  const bool of_harness = fields.has("arguments");  // it writes many more fields
   if (!of_harness) only_without_answers(fields, kFields);
   if (of_harness && fields.has("doc_id") && !fields.has("id")) {
     line->id_json = sorted_json(json["doc_id"]);

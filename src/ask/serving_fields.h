@@ -10,7 +10,7 @@
 namespace pando::ask {
 
 struct ServingFields {
-  bool cached = true;    // what it computes may be shared with what comes later
+  bool cached = true;    // its work may be shared with later requests
   bool sharing = false;  // the answer says what was shared
   // When tokens are due, as in Request; seconds.
   double ttft_slo = 0, tpot_slo = 0;

@@ -39,7 +39,7 @@ Result<Json> tokenize(const Model& model, size_t longest, const Json& body) {
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }
-  // Of an empty text too there is what stands around it.
+  // An empty text too has what stands around it.
   const Result<std::vector<Token>> tokens =
       request.messages.empty() && request.prompt.empty()
           ? model.encode("", request.add_special_tokens.value_or(true))

@@ -15,10 +15,10 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   // Throws std::bad_alloc if the operating system has no address space left.
   explicit AlignedBuffer(size_t n_bytes);
-  // The same, side by side with others made so, in huge pages that they have in common: for what
-  // is read from end to end and lives about as long as its neighbours, as weights do. Their memory
-  // is given back together. Hardware fetches ahead within a page only: with 4 KiB pages weights of
-  // q8_0 are read at 17 GB/s, so at 25 (Zen 4, one thread, 3 MiB each).
+  // Makes the same, side by side with others made so, in huge pages that they have in common: for
+  // what is read from end to end and lives about as long as its neighbours, as weights do. Their
+  // memory is given back together. Hardware fetches ahead within a page only: with 4 KiB pages
+  // weights of q8_0 are read at 17 GB/s, so at 25 (Zen 4, one thread, 3 MiB each).
   static AlignedBuffer beside_others(size_t n_bytes);
 
   AlignedBuffer(AlignedBuffer&& other) noexcept
@@ -51,7 +51,7 @@ class AlignedBuffer {
  private:
   std::byte* data_ = nullptr;
   size_t size_ = 0;
-  std::shared_ptr<const void> mapping_;  // which the bytes are part of
+  std::shared_ptr<const void> mapping_;  // the bytes are part of it
 };
 
 }  // namespace pando

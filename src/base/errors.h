@@ -53,23 +53,23 @@ Error io_error(fmt::format_string<Args...> text, Args&&... args) {
 
 // Places of errors. Texts about a field, an option or a tensor say what it is: "is {}, expected 5".
 
-// The same error, with the field to blame.
+// Returns the error with the field to blame.
 Error blame(std::string field, Error error);
-// The same error of a field that the message names.
+// Returns the error of a field that the message names.
 Error of_field(std::string field, Error error);
-// The same for an option of the library.
+// Does so for an option of the library.
 Error of_option(std::string_view option, Error error);
-// The same for a tensor of a file.
+// Does so for a tensor of a file.
 Error of_tensor(std::string_view tensor, Error error);
 // A tensor as it lies in a file.
 struct TensorPlace {
   std::string file, name;
 };
 Error in_tensor(const TensorPlace& place, Error error);
-// The same error, found in what is called so: "FILE: 'top_p' is 5". An error of a part of it has
-// both names: "ARCHIVE: FILE: ...".
+// Returns the error as found in what is called so: "FILE: 'top_p' is 5". An error of a part of it
+// has both names: "ARCHIVE: FILE: ...".
 Error in_file(std::string_view file, Error error);
-// The same error of a field in a part of something: the field "role" in "messages[0]" is
+// Returns the error of a field in a part of something: the field "role" in "messages[0]" is
 // "messages[0].role".
 Error in_part(std::string_view part, Error error);
 // "FIELD[2]": an element of a list.
@@ -89,9 +89,9 @@ inline bool is_unknown_field(const Error& error) {
   return error.subject == ErrorSubject::kField && error.found.starts_with(kUnknown);
 }
 
-// The same error of another kind.
+// Returns the error with another code.
 Error with_code(ErrorCode code, Error error);
-// The same error with a hint; an empty one changes nothing.
+// Returns the error with a hint; an empty one changes nothing.
 Error with_hint(std::string hint, Error error);
 inline constexpr std::string_view kNoMemory = "not enough memory";
 // The error for a lack of memory. Making it takes memory itself: see made_or.

@@ -65,7 +65,7 @@ class Fields {
 
   void fail(std::string_view name, const Json& found, std::string_view expected);
   void fail(Status status);
-  // The same of the field, there or not.
+  // Does the same for the field, there or not.
   void refuse(std::string_view name, std::string_view expected,
               std::optional<ErrorCode> code = std::nullopt);
   // Takes the error of `part`, an object in this one.

@@ -36,7 +36,7 @@ struct GgufTensor {
   std::vector<int64_t> shape;  // outer to inner (the file lists the inner one first), each from 1;
                                // their product fits an int64_t
   uint32_t type;               // of ggml, any number
-  uint32_t file;               // which part of the model holds it, from 0
+  uint32_t file;               // part of the model that holds it, from 0
   uint64_t place;              // bytes from the start of that file's data, a multiple of
   uint64_t alignment;          // the file's alignment, in bytes
   uint64_t offset;             // bytes from the start of the file

@@ -20,7 +20,7 @@ namespace pando {
 constexpr size_t kDeepestJson = 64;
 enum class LargeNumbers { kAsDoubles, kKept };
 Result<Json> parse_json(std::string_view text, LargeNumbers large = LargeNumbers::kAsDoubles);
-// The same for an object; `source` names the text in messages.
+// Does the same for an object; `source` names the text in messages.
 Result<Json> parse_json_object(std::string_view text, std::string_view source,
                                LargeNumbers large = LargeNumbers::kAsDoubles);
 // Texts that this process has parsed so far. For tests.

@@ -12,8 +12,8 @@ namespace pando {
 // its time. `root` is where /proc and /sys are.
 int available_processors(const std::filesystem::path& root = "/");
 
-// The same, without the slow ones of a machine that has several kinds of processors, unless the
-// process may use slow ones alone.
+// Counts the same, without the slow ones of a machine that has several kinds of processors, unless
+// the process may use slow ones alone.
 int fast_processors(const std::filesystem::path& root = "/");
 
 // Bytes that there are, used or not: the machine's memory, or if that is less the limit of a

@@ -40,7 +40,7 @@ size_t likely_distance(std::string_view name, std::string_view known) {
   return d <= most && is_like ? d : kNotMeant;
 }
 
-// The same, or one more than to the first words of `known`, or to its beginning.
+// Returns the same, or one more than to the first words of `known`, or to its beginning.
 size_t distance_to_words(std::string_view name, std::string_view known) {
   constexpr size_t kBeginning = 3;  // characters that tell something, no dashes of an option
   const size_t n_dashes = std::min(name.find_first_not_of('-'), name.size());

@@ -17,7 +17,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 // " (hint: 'NAME'?)" with the nearest name, or nothing.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
 
-// The same error with that name as its hint, if one is near.
+// Returns the error with that name as its hint, if one is near.
 Error with_nearest(std::string_view name, std::span<const std::string_view> known, Error error);
 
 }  // namespace pando

@@ -30,8 +30,8 @@ class ThreadPool {
   // workers that have not begun by then: where processors are busy, the caller does the work. The
   // first exception a body threw is thrown again here.
   void parallel_for(int64_t n_items, FunctionRef<void(int64_t item, int worker)> body);
-  // The same in another order: every worker has neighbouring items, in order, and goes on with what
-  // others have left. For items that lie side by side in memory.
+  // Does the same in another order: every worker has neighbouring items, in order, and goes on with
+  // what others have left. For items that lie side by side in memory.
   void parallel_runs(int64_t n_items, FunctionRef<void(int64_t item, int worker)> body);
 
  private:

@@ -16,7 +16,7 @@ std::string reason_of_code(int code);
 // Writes and flushes. kIo: "cannot write WHAT: No space left on device".
 Status write_text(std::ostream& stream, std::string_view text, std::string_view what);
 
-// The same, to a file. Its only content is then `text`.
+// Writes the same to a file. Its only content is then `text`.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace pando

@@ -166,7 +166,7 @@ struct AnswerFile::State {
   Status go_on(Journal from) {
     const Result<uint64_t> size = answers.size();
     if (!size) return size.error();
-    // What a crash of the machine may have left out.
+    // A crash of the machine may have left some records without their bytes.
     const auto is_there = [&](const JournalRecord& record) {
       return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
     };
@@ -285,7 +285,7 @@ Status AnswerFile::commit() {
 
 Status AnswerFile::flush() {
   State& s = *state_;
-  // What fails is not tried again: it would stand behind the half that was written.
+  // Writes that fail are not tried again: they would stand behind the half that was written.
   std::vector<JournalRecord> pending = std::exchange(s.pending, {});
   std::string lines = std::exchange(s.lines, {});
   if (pending.empty()) return {};

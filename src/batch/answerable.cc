@@ -26,7 +26,7 @@ std::optional<Error> wrong_options(const Model& model, const Request& request) {
   return status ? std::optional<Error>() : status.error();
 }
 
-// The same for the options that all lines have.
+// Does the same for the options that all lines have.
 std::optional<Error> wrong_options(const Model& model, const BatchOptions& options) {
   const AnswerOptions& defaults = options.defaults;
   if (options.task != BatchTask::kAnswer || !defaults.choices.empty()) return std::nullopt;

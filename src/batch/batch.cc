@@ -29,9 +29,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kProgressEvery{500};
-constexpr std::chrono::milliseconds kStopSeenIn{100};  // where a run may be stopped
+constexpr std::chrono::milliseconds kStopSeenIn{100};  // if a run may be stopped
 constexpr std::chrono::seconds kSilence{1};            // of an input that gives no more for now
-// The same, after which what was read is dealt to replicas.
+// After this silence, what was read is dealt to replicas.
 constexpr std::chrono::milliseconds kShortSilence{50};
 constexpr std::chrono::milliseconds kListenEvery{1};  // to other replicas
 constexpr double kAnswerTokens = 16;                  // of an answer, until some are there
@@ -96,13 +96,13 @@ class Runner {
   size_t n_replicas() const { return replicas_.size(); }
 
   Status run_all() {
-    // What works per batch must not begin with the few lines that are read first.
+    // Techniques that work per batch must not begin with the few lines that are read first.
     bool began = !sharing_.batches;
     Clock::time_point last_line = start_;
     while (true) {
       if (!began && !held_) held_ = engine_.hold();
       const uint64_t line_before = line_number_;
-      // What is there already is planned together.
+      // Records that are there already are planned together.
       const bool was_idle = replicas_[0].requests->n_in_engine() == 0;
       Engine::Hold filling = was_idle ? engine_.hold() : nullptr;
       Result<bool> wants_input = read_ahead();
@@ -408,7 +408,7 @@ class Runner {
     options_.on_progress(now);
   }
 
-  // Of this run, over all replicas: engines of others were opened for it.
+  // Counts this run, over all replicas: engines of others were opened for it.
   EngineStats stats() {
     EngineStats sum = replicas_[0].requests->stats().since(before_);
     for (size_t i = 1; i < n_replicas(); ++i) sum.add(replicas_[i].requests->stats());

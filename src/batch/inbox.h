@@ -1,4 +1,4 @@
-// What comes to the runner's thread: records of the input, and word that the engine has events.
+// The runner's thread gets these: records of the input, and word that the engine has events.
 #pragma once
 
 #include <chrono>

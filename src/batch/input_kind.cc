@@ -54,7 +54,7 @@ std::string beginning(std::string_view line) {
   return one_line(line.substr(0, end)) + "...";
 }
 
-// Whether the cells of a line may be names of columns. n_in_next: cells of the next line; 0: none.
+// Says whether the cells of a line may name columns. n_in_next: cells of the next line; 0: none.
 bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
   constexpr size_t kLongestName = 40;
   const auto may_be_name = [](const std::string& cell) {

@@ -25,18 +25,18 @@ std::optional<InputKind> packed_kind(std::string_view first_line);
 // A line that the task takes.
 const char* example_line(BatchTask task);
 
-// Whether an object of JSON may be all of the line.
+// Says whether an object of JSON may be all of the line.
 bool may_be_object(std::string_view line);
 
 constexpr size_t kFirstLines = 8;  // that tell
 
-// What the first lines [kFirstLines, or all of fewer] are, where none of them may be an object:
-// "binary data, not text", "a CSV table: its first line is '...'", or of two lines and more
+// Says what the first lines [kFirstLines, or all of fewer] are, where none of them may be an
+// object: "binary data, not text", "a CSV table: its first line is '...'", or of two lines and more
 // "text: its first line is '...'". Nothing where they do not tell.
 std::optional<InputKind> other_kind(std::span<const std::string_view> first_lines, BatchTask task);
 
-// What an input is that should be a table, by its first line that is not blank: "JSON: its first
-// line is '...'". Nothing where it may be a table.
+// Says what an input is that should be a table, by its first line that is not blank: "JSON: its
+// first line is '...'". Nothing where it may be a table.
 std::optional<InputKind> kind_of_no_table(std::string_view first_line);
 
 }  // namespace pando

@@ -78,7 +78,7 @@ class Inspector {
     if (engine.kv_memory > 0) found_.room = room;
   }
 
-  const char* place = "line";  // what the input's lines are called
+  const char* place = "line";  // the input's lines are called so
 
   void add_bad_line(uint64_t number, const Error& error) {
     ++found_.lines;

@@ -13,8 +13,8 @@ namespace pando {
 
 struct JournalRecord : AnswerRecord {
   uint64_t begin = 0, end = 0;  // bytes of the answers' file; of one that is packed, of the member
-  // Of a packed file, what of the member's text they are, and how many records of it follow: until
-  // the last of these is there the member is not known.
+  // In a packed file, says what of the member's text they are, and how many records of it follow:
+  // until the last of these is there the member is not known.
   struct Place {
     uint64_t begin = 0, end = 0, n_behind = 0;
   };

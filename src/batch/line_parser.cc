@@ -112,7 +112,7 @@ void LineParser::warn_of_forms(const InputRecord& record, const ask::Line& line)
   }
 }
 
-// Of the first line whose answers continue such a prompt. Conversations and choices do not.
+// Warns of the first line whose answers continue such a prompt. Conversations and choices do not.
 void LineParser::warn_of_end_token(const InputRecord& record, const ask::Line& line) {
   if (warned_of_end_token_ || options_.task != BatchTask::kAnswer) return;
   const auto continues = [&](const ask::Question& question) {
@@ -172,7 +172,7 @@ Status LineParser::check_ids(const ask::Line& line) {
   return {};
 }
 
-// Those of a table are refused when it is opened.
+// Tables' names are refused when they are opened.
 void LineParser::end() const {
   if (!has_lines_ || table_ || !options_.on_problem) return;
   for (const std::string& field : unseen_fields_)

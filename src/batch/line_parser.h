@@ -39,14 +39,14 @@ class LineParser {
     return table_ ? table_->others() : std::vector<std::string>();
   }
   uint64_t names_hash() const { return names_hash_; }  // of the names of columns; 0: none
-  // Whether the next record names the columns of a table.
+  // Says whether the next record names the columns of a table.
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
 
  private:
   Result<std::unique_ptr<ask::Line>> parse_one(const InputRecord& record);
   Status check_ids(const ask::Line& line);
   Status open_table(const InputRecord& record);
-  // Of what is answered all the same.
+  // Warns of a record that is answered all the same.
   void warn(const InputRecord& record, const std::string& message) const;
   void warn_of_references(const InputRecord& record, const ask::Line& line) const;
   void warn_of_forms(const InputRecord& record, const ask::Line& line) const;

@@ -1,4 +1,4 @@
-// What of a batch is under way.
+// Open lines are under way in a batch.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct OpenLine {
   std::vector<QuestionState> questions;  // each once for all parts
 };
 
-// What becomes one record of the journal: a question, or all of a line that has one answer.
+// Becomes one record of the journal: a question, or all of a line that has one answer.
 struct OpenRecord {
   std::shared_ptr<OpenLine> of;
   size_t first = 0, n = 0;          // questions

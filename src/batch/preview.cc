@@ -89,7 +89,7 @@ class Previewer {
     }
   }
 
-  // Those of a request: its own, and those that differ in the last token.
+  // Takes those of a request: its own, and those that differ in the last token.
   void take_choices(const Request& request, size_t n_prompt, PromptPreview& preview) const {
     std::vector<Token> choice(request.tokens.begin() + static_cast<std::ptrdiff_t>(n_prompt),
                               request.tokens.end());
@@ -100,7 +100,7 @@ class Previewer {
     }
   }
 
-  // Of tokens that do not begin a text.
+  // Decodes tokens that do not begin a text.
   std::string text_behind(std::span<const Token> tokens) const {
     if (!model_.has_tokenizer()) return {};
     StreamDecoder decoder(tokenizer(), /*first_in_text=*/false, /*skip_special=*/false);

@@ -84,7 +84,7 @@ std::optional<InputRecord> RecordScanner::next() {
   return record;
 }
 
-// Whether the first character is a bracket, which is taken then.
+// Says whether the first character is a bracket, which is taken then.
 bool RecordScanner::begins_array() {
   std::string seen;
   int c;

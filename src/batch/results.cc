@@ -135,7 +135,7 @@ Status Results::take_earlier(const OpenRecord& record, const AnswerRecord& found
   return {};
 }
 
-// Those of one line's questions are said together: of many prompts that are too long the first.
+// Problems of one line's questions are said together: of many prompts that are too long the first.
 void Results::add_problem(OpenRecord& record) {
   const bool too_long = record.error->code == ErrorCode::kTooLong;
   const bool skipped = too_long && options_.too_long == TooLong::kSkip;

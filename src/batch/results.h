@@ -1,4 +1,4 @@
-// What becomes of records that are over: lines of the output, scores, counts and messages.
+// Results of records that are over: lines of the output, scores, counts and messages.
 #pragma once
 
 #include <deque>
@@ -36,12 +36,12 @@ class Results {
   // Answers of a run that this one resumes.
   Status take_earlier(const OpenRecord& record, const AnswerRecord& found);
 
-  // What lines of the input are called: "object" where they stand in an array.
+  // Names what lines of the input are called: "object" where they stand in an array.
   void name_place(const char* name) { place_ = name; }
   void problem(uint64_t line, const std::string& message) const;
   // A line that asks for nothing that could be answered.
   void bad_line(uint64_t line, const Error& error) const;
-  // What is left of lines that did not come to their end.
+  // Reports what is left of lines that did not come to their end.
   void report_rest();
 
   BatchSummary& summary() { return summary_; }

@@ -15,7 +15,7 @@ namespace pando {
 
 struct OpenLine;
 
-// Of the objects of a question's output lines, as JSON or as rows of a table have them.
+// Reads the objects of a question's output lines, as JSON or as rows of a table have them.
 Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
                                                  const ask::Question& question);
 

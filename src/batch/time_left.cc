@@ -53,7 +53,7 @@ std::optional<double> TimeLeft::update(const BatchProgress& now, const Submitted
           ? std::min(most_each, n_decoded / static_cast<double>(submitted.answered))
           : most_each;
   const double scale = now.stopping ? 1 : (1 - now.share_earlier) / share;
-  // Of prompts that were taken back, about as many tokens were new as of others.
+  // About as many tokens were new in prompts that were taken back as in others.
   const double kept = n_answers / (n_answers + static_cast<double>(submitted.taken_back));
   const double n_new = kept * static_cast<double>(e.arrived_tokens - e.arrived_shared);
   const double prefill_left = n_new * scale - static_cast<double>(e.prefill_rows);

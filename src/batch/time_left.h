@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// What was submitted to the engine so far.
+// Counts what was submitted to the engine so far.
 struct SubmittedWork {
   uint64_t answers = 0;       // without those that were dropped
   uint64_t most_tokens = 0;   // that these may have

@@ -40,7 +40,8 @@ class Fitter {
  public:
   Fitter(const Model& model, int context) : model_(model), context_(context) {}
 
-  // Of a request's prompt, in tokens; of what cannot be encoded 0: the engine says why.
+  // Returns the length of a request's prompt, in tokens; 0 if it cannot be encoded: the engine says
+  // why.
   int length(const Request& request) const {
     const auto tokens = encode_prompt(model_, request);
     return tokens ? static_cast<int>(tokens->size()) : 0;
@@ -90,7 +91,7 @@ class Fitter {
     return bytes;
   }
 
-  // What may be cut for a question about a context: tokens that are left for the context.
+  // Returns the tokens that are left for the context of a question, which may be cut.
   int room_for_context(const ask::Job& job) const {
     int most = context_;
     for (const ask::Question& question : job.questions) {

@@ -1,4 +1,4 @@
-// What is done to prompts that do not fit the context.
+// Prompts that do not fit the context are refused or cut here.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ class Unpacker {
 
   // For an input that begins with these bytes; null where it is not packed by gzip or zstd.
   static std::unique_ptr<Unpacker> for_beginning(std::string_view first_bytes);
-  // Whether more bytes may make such a beginning of these.
+  // Says whether more bytes may make such a beginning of these.
   static bool may_begin(std::string_view first_bytes);
 
   virtual ~Unpacker() = default;

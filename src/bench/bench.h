@@ -22,7 +22,7 @@ struct Settings {
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
   std::filesystem::path data;      // directory of published data sets; empty: benchmarks leave them
                                    // out
-  std::filesystem::path cache;     // where models with random weights are kept
+  std::filesystem::path cache;     // models with random weights are kept here
   std::vector<std::string> peers;  // commands of other engines, for `compare`
   std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes
 };

@@ -14,7 +14,7 @@ namespace pando {
 struct PathPage {
   uint32_t index;
   PageId page;
-  uint32_t end;  // where the page's node ends, maybe in a later page
+  uint32_t end;  // the page's node ends here, maybe in a later page
 };
 
 // Rows [from, to) of a path, which read positions from `first_read` on.

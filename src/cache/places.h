@@ -98,7 +98,7 @@ class Places {
   std::vector<Place> all_;                      // [n_slots]
   std::vector<Place*> free_;                    // the place that was freed last comes last
   std::vector<Place*> added_;                   // by the current step
-  size_t next_compared_ = 0;                    // where the next search for one to evict begins
+  size_t next_compared_ = 0;                    // the next search for one to evict begins here
   uint64_t n_submitted_ = 0, n_committed_ = 0;  // steps
   uint64_t clock_ = 0;
   uint64_t n_evicted_ = 0;

@@ -279,7 +279,7 @@ void PrefixTree::commit(const Visitor& on_commit) {
     on_commit(*issued.node);
   }
   step.clear();
-  if (issued_.empty()) issued_.swap(step);  // which may have more room
+  if (issued_.empty()) issued_.swap(step);  // `step` may have more room
 }
 
 void PrefixTree::abort(const Visitor& on_abort) {

@@ -40,7 +40,7 @@ struct Node {
   uint32_t n_committed = 0;  // of these, by steps that are over: keys and values are in pages
   uint32_t n_computed = 0;   // maximum of n_committed so far: evicted tokens stay counted
   uint32_t n_pins = 0;       // sequences whose path runs through here
-  uint32_t n_locks = 0;      // those of them that are running
+  uint32_t n_locks = 0;      // running ones among them
   uint64_t last_used =
       0;               // when a path through here was last acquired, locked, unlocked or released
   uint64_t id = 0;     // unique, in order of creation; not of roots

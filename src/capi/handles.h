@@ -1,4 +1,4 @@
-// What the opaque handles of pando.h are. Streams keep their engine alive, engines their model.
+// Handles are opaque in pando.h. Streams keep their engine alive, engines their model.
 #pragma once
 
 #include <unistd.h>

@@ -41,7 +41,7 @@ pando_status open(pando_engine* engine, std::vector<Question> questions, pando_s
   return PANDO_OK;
 }
 
-// What is asked by a job, whose questions are read.
+// Asks what a job holds, whose questions are read.
 pando_status open_job(pando_engine* engine, ask::Job& job, pando_stream** stream) {
   std::vector<Question> questions;
   for (ask::Question& asked : job.questions) {
@@ -52,7 +52,7 @@ pando_status open_job(pando_engine* engine, ask::Job& job, pando_stream** stream
   return open(engine, std::move(questions), stream);
 }
 
-// What is given beside the options.
+// Opens the questions that are given beside the options.
 pando_status open_questions(pando_engine* engine, const char* options, ask::QuestionInput given,
                             pando_stream** stream) {
   ask::Job job;

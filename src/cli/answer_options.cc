@@ -38,7 +38,7 @@ CLI::Validator within(const RequestOption& option) {
       "", "");
 }
 
-// Of a type that no option of the command line has, nothing.
+// Does nothing for a type that no option of the command line has.
 template <class T>
 void add_option(CLI::App& app, const RequestOption& option, T& value, const std::string& group) {
   const std::string name = "--" + dashed(option);

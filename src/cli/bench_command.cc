@@ -22,7 +22,7 @@ struct BenchOptions {
   bench::Settings settings;
 };
 
-// Of the environment, as in it: tools/peers/ read such.
+// Returns variables as the environment has them: tools/peers/ read such.
 std::vector<std::string> peer_variables() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable)

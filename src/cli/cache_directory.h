@@ -1,4 +1,4 @@
-// Where what was measured or fetched once is kept.
+// The cache directory keeps what was measured or fetched once.
 #pragma once
 
 #include <filesystem>

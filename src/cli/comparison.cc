@@ -18,8 +18,8 @@ uint64_t with(uint64_t hash, const Values& values) {
 
 }  // namespace
 
-// Of what is written, and where bits are kept of all logits too. A technique that works to rounding
-// is held to the tokens of an answer; vectors, scores and likelihoods have nothing but their bits.
+// Hashes what is written, and all logits where bits are kept. A technique that works to rounding is
+// held to the tokens of an answer; vectors, scores and likelihoods have nothing but their bits.
 uint64_t Comparison::bits_of(const Completion& c) const {
   const uint64_t logits = exact_ ? c.logits_hash : 0;
   if (task_ == BatchTask::kAnswer && !exact_) return with(0, c.tokens);

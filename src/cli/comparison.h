@@ -1,4 +1,4 @@
-// What --compare finds between two runs over one input.
+// A comparison is what --compare finds between two runs over one input.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class Comparison {
   // `exact`: both runs keep every bit of the arithmetic.
   Comparison(BatchTask task, bool exact) : task_(task), exact_(exact) {}
 
-  // Of run 0 or 1.
+  // Adds an answer of run 0 or 1.
   void add(int run, const BatchAnswer& answer);
   // Answers that both runs have, not alike.
   size_t n_different() const;

@@ -19,7 +19,7 @@ std::string options_of(const CLI::App& app) {
   return names;
 }
 
-// What an option can be, where that is a closed set; with spaces between.
+// Lists what an option can be, where that is a closed set; with spaces between.
 std::string values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();  // "TEXT:{a,b}"
   const size_t begin = type.find('{'), end = type.find('}');
@@ -109,7 +109,7 @@ std::string zsh_action(const CLI::Option& option) {
   return values.empty() ? "_files" : fmt::format("({})", values);
 }
 
-// What zsh's _arguments takes for the options of a command.
+// Writes what zsh's _arguments takes for the options of a command.
 std::string zsh_arguments(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {

@@ -10,7 +10,7 @@ namespace pando::cli {
 // A table for people, a row per score; empty for no scores.
 std::string eval_table(const Evaluation& evaluation);
 
-// The same and the counts of lines, as JSON.
+// Returns the same and the counts of lines, as JSON.
 std::string eval_json(const Evaluation& evaluation);
 
 // Bars of all scores with their 95% confidence intervals (1.96 standard errors), as SVG.

@@ -17,7 +17,7 @@ std::string message_of(const Error& error);
 // "pando: MESSAGE" on stderr; returns kFailed.
 int report_error(const std::string& message);
 int report_error(const Error& error);
-// The same, and kUsage for an option that can never work (kInvalidArgument).
+// Does the same, and kUsage for an option that can never work (kInvalidArgument).
 int refuse(const Error& error);
 
 }  // namespace pando::cli

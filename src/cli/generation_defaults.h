@@ -11,7 +11,7 @@
 
 namespace pando::cli {
 
-// Whether the command line gave an option, by its name: then that stays.
+// Says whether the command line gave an option, by its name: then that stays.
 using IsGiven = std::function<bool(const std::string& option)>;
 
 struct DefaultsArguments {

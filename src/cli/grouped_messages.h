@@ -12,8 +12,8 @@
 
 namespace pando::cli {
 
-// Of messages that are alike the first ones are printed and the others counted; the counts follow
-// at the end. Alike are those that differ only in numbers and in what is quoted.
+// Prints the first of messages that are alike and counts the others; the counts follow at the end.
+// Alike are those that differ only in numbers and in what is quoted.
 class GroupedMessages {
  public:
   using Print = std::function<void(const std::string& message)>;

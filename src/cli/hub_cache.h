@@ -1,4 +1,4 @@
-// Where the hub's own tools keep what they fetched.
+// The hub's own tools keep here what they fetched.
 #pragma once
 
 #include <filesystem>

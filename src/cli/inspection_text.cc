@@ -17,7 +17,7 @@ double part_of(uint64_t n, uint64_t all) {
 
 namespace {
 
-// Of prompts that do not fit.
+// Tells of prompts that do not fit.
 std::string need_text(const Inspection& i) {
   return fmt::format(
       "{} would be refused, and the longest needs up to {}{}. All other figures include {}",

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;
 
-// What cannot be written is lost.
+// Text that cannot be written is lost.
 void write_lines(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(file, text.data(), text.size());

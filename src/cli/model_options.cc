@@ -28,7 +28,7 @@ std::vector<std::string> names_of_weights() {
   return {names.begin(), names.end()};
 }
 
-// Of "4GiB", "1.5g" or "1000": a number, then nothing, b, or one of kmgtpe with b, i, ib or
+// Reads "4GiB", "1.5g" or "1000": a number, then nothing, b, or one of kmgtpe with b, i, ib or
 // neither.
 std::optional<uint64_t> bytes_of(std::string_view text) {
   double number = 0;

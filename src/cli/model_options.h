@@ -33,9 +33,9 @@ struct ModelArguments {
 };
 
 void add_model_options(CLI::App& app, ModelArguments& arguments);
-// Of commands that compute: --parallel.
+// Adds --parallel to commands that compute.
 void add_parallel_option(CLI::App& app, ModelArguments& arguments);
-// Of commands that may render conversations: --chat-template.
+// Adds --chat-template to commands that may render conversations.
 void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
 // Adds --tool-format, for commands that may read tool calls.
 void add_tool_format_option(CLI::App& app, ModelArguments& arguments);
@@ -48,7 +48,7 @@ CLI::Option* add_revision_option(CLI::App& app, std::string& revision);
 // The directory or file that --model names. A model that is named by its hub id is fetched, as far
 // as the local cache lacks it.
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
-// The same of --tokenizer, where it is given.
+// Does the same for --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 // A hash that tells these files from others: of the model, and of the tokenizer where it is given.
 Result<std::string> files_fingerprint(const ModelArguments& arguments);

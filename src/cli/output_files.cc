@@ -102,7 +102,7 @@ bool reader_is_gone() {
 void end_as_by_sigpipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // where it is blocked
+  std::_Exit(128 + SIGPIPE);  // if it is blocked
 }
 
 void fill_standard_descriptors() {

@@ -11,7 +11,7 @@
 
 namespace pando::cli {
 
-// Whether a file could be written, or made where there is none. Makes nothing. kIo.
+// Says whether a file could be written, or made where there is none. Makes nothing. kIo.
 Status check_writable(const std::string& path);
 
 // A file to write anew that keeps what it holds until `begin`, and is not made before: a command
@@ -34,7 +34,7 @@ class NewFile {
   NewFile() = default;
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
-  ~NewFile();  // what was not kept is gone
+  ~NewFile();  // a file that was not kept is gone
 
   Status open(const std::string& path);
   // `keep` returns the error of a failed write.
@@ -47,7 +47,7 @@ class NewFile {
   Status written_;  // the first failure
 };
 
-// Whether standard output is a pipe that nobody reads any more, as before `| head`.
+// Says whether standard output is a pipe that nobody reads any more, as before `| head`.
 bool reader_is_gone();
 // Quietly, as other programs that write to it.
 [[noreturn]] void end_as_by_sigpipe();

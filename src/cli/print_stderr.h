@@ -9,7 +9,7 @@
 
 namespace pando::cli {
 
-// Where it cannot be written it is lost: a run goes on when nobody reads its messages.
+// Text that cannot be written is lost: a run goes on when nobody reads its messages.
 template <class... Args>
 void print_stderr(fmt::format_string<Args...> text, Args&&... args) {
   const std::string message = fmt::format(text, std::forward<Args>(args)...);

@@ -106,7 +106,7 @@ std::optional<int> run_as_rank(const CLI::App& command) {
   arguments.revision = value_of(command, "--revision", "");
   arguments.quiet = true;  // rank 0 shows what is fetched
   const CLI::Option* threads = command.get_option_no_throw("--threads");
-  // What is not there is missing on rank 0 too, or else loading says so.
+  // A file that is not there is missing on rank 0 too, or else loading says so.
   const auto found = [](const Result<std::filesystem::path>& path, const std::string& name) {
     return path ? *path : std::filesystem::path(name);
   };

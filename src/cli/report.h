@@ -1,4 +1,4 @@
-// What a run reports when it is over.
+// A run reports this when it is over.
 #pragma once
 
 #include <string>
@@ -22,8 +22,7 @@ std::string utc_now();
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const BatchSummary& summary);
 
-// What stands before a line for people about output that has a warning (SharingInfo); empty for
-// none.
+// Stands before a line for people about output that has a warning (SharingInfo); empty for none.
 std::string warning_mark(const std::string& warning);
 
 // A text on one line, control characters escaped.
@@ -39,8 +38,8 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
                         const RunOptions& options);
 
-// Whether a file holds the report that the run itself wrote when it finished. That one has times
-// and tokens; `report`, of the same run, lacks them.
+// Says whether a file holds the report that the run itself wrote when it finished. That one has
+// times and tokens; `report`, of the same run, lacks them.
 bool holds_fuller_report(const std::string& path, const std::string& report);
 
 // kInvalidArgument for a file that is no report: its content would be lost.

@@ -38,7 +38,7 @@ std::string text_of(const Json& id) {
   return digits.empty() ? id.dump() : digits;
 }
 
-// Whether a run may take the place of a file: of none, an empty one, or an earlier run.
+// Says whether a run may take the place of a file: of none, an empty one, or an earlier run.
 Status may_hold_run(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))

@@ -1,4 +1,4 @@
-// Where a run's answers go.
+// A run's answers go here.
 #pragma once
 
 #include <memory>

@@ -103,7 +103,7 @@ class BatchRun {
   }
 
  private:
-  // What is wrong with the options for this model; fills in what they leave to its files.
+  // Finds what is wrong with the options for this model; fills in what they leave to its files.
   Status prepare_task(const Model& model) {
     if (o_.batch.task == BatchTask::kEmbed) {
       const EmbedOptions asked = o_.batch.embed;
@@ -284,7 +284,7 @@ class BatchRun {
     return write_text(report.begin(), last_report_ + '\n', fmt::format("report '{}'", o_.report));
   }
 
-  // What happened since it was printed last.
+  // Prints what happened since it was printed last.
   static void print_memory(const EngineStats& now, EngineStats& printed, size_t kv_memory) {
     const uint64_t n_evicted = now.evicted_pages - printed.evicted_pages,
                    n_places = now.evicted_places - printed.evicted_places,
@@ -378,7 +378,7 @@ class BatchRun {
                    counted(s.forms_cut, nouns_.outputs));
   }
 
-  // What --compare was given for, so that --quiet leaves it.
+  // Prints what --compare was given for, so that --quiet leaves it.
   void print_verdict(const RunRecord& first) const {
     if (can_compare(first)) return print_stderr("{}\n", comparison_->text());
     if (comparison_)

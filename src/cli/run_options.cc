@@ -51,7 +51,7 @@ CLI::Validator at_least_one() {
       "", "");
 }
 
-// What asking takes, for both commands.
+// Adds what asking takes, for both commands.
 void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
   add_chat_template_option(app, o.model);

@@ -45,7 +45,7 @@ InputFormat format_of(const std::string& path, const std::string& format);
 void add_input_options(CLI::App& app, RunOptions& options);
 // The input options, and those for computing answers and printing progress.
 void add_engine_options(CLI::App& app, RunOptions& options);
-// Where the answers go.
+// Adds the options that say where the answers go.
 void add_output_options(CLI::App& app, RunOptions& options);
 
 void add_run_options(CLI::App& app, RunOptions& options);

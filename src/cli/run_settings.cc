@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
-// Of all its bytes; a pipe has none that could be read again.
+// Hashes all its bytes; a pipe has none that could be read again.
 std::string hash_of_file(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return "pipe";
@@ -61,13 +61,13 @@ void add_option_settings(const SamplingOptions& sampling, AnswerFile::Settings& 
   }
 }
 
-// Of a file its hash, else the name.
+// Returns the hash of a file, else the name.
 std::string chat_template_text(const std::string& choice) {
   std::error_code error;
   return fs::is_regular_file(choice, error) ? hash_of_file(choice) : choice;
 }
 
-// Where chat templates write it.
+// Returns the date where chat templates write it.
 std::string date_text(const ChatOptions& options, const Model& model) {
   const std::string day = model.chat_day();
   if (day.empty() || !options.now) return day;

@@ -1,4 +1,4 @@
-// What decides the answers of a run.
+// Run settings decide the answers of a run.
 #pragma once
 
 #include "cli/run_options.h"

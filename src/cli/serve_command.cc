@@ -73,7 +73,7 @@ void say_if_open(const ServeOptions& o, const serve::Server& server) {
                  o.server.host);
 }
 
-// What the server is, once it listens.
+// Says what the server is, once it listens.
 void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
   const Model& model = engine.model();
   const EngineOptions& options = engine.options();

@@ -17,7 +17,7 @@
 namespace pando::cli {
 namespace {
 
-constexpr size_t kUnknownBudget = size_t{4} << 30;  // where the system does not say what is free
+constexpr size_t kUnknownBudget = size_t{4} << 30;  // if the system does not say what is free
 
 // Bytes of its files of weights.
 Result<size_t> weights_on_disk(const ModelArguments& arguments) {

@@ -7,9 +7,9 @@
 namespace pando::cli {
 
 struct TaskNouns {
-  const char* inputs;    // what is asked
-  const char* outputs;   // what comes of it, one for each
-  const char* compared;  // what --compare compares of them
+  const char* inputs;    // these are asked
+  const char* outputs;   // one comes of each
+  const char* compared;  // --compare compares these
 };
 
 constexpr TaskNouns nouns_of(BatchTask task) {
@@ -28,7 +28,7 @@ constexpr TaskNouns nouns_of(BatchTask task) {
   return {"questions", "answers", "answers"};
 }
 
-// Of an input without a record.
+// Tells of an input without a record.
 constexpr const char* no_records_text(InputFormat format) {
   return format == InputFormat::kJsonLines ? "the input has no lines" : "the input has no rows";
 }

@@ -10,7 +10,7 @@ namespace pando::cli {
 
 using Hashes = std::map<AnswerKey, uint64_t>;  // of the logits
 
-// Whether verifying may want an answer's hash; `so_far` are those that are kept already.
+// Says whether verifying may want an answer's hash; `so_far` are those that are kept already.
 bool wants_hash(const RunOptions& options, const AnswerKey& key, const Hashes& so_far);
 
 // `first` is the run that gave the hashes, in which n_asked questions were answered. Asks the

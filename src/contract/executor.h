@@ -76,7 +76,8 @@ struct ExecutorFacts {
   // Experts of each mixture, and the number that a row uses; zeros for a model without mixtures.
   int n_experts = 0, n_used_experts = 0;
   bool keeps_keys = true;  // false: keys and values are gone after a step
-  // Of a text whose rows see both ways (TextPasses); 0: rows see what is before them.
+  // Counts the passes of a text whose rows see both ways (TextPasses); 0: rows see what is before
+  // them.
   uint32_t n_passes = 0;
   int depth = 1;     // steps that may be submitted and not finished
   std::string name;  // the device and its arithmetic, as in "avx512"

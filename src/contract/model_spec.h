@@ -144,7 +144,7 @@ struct LatentConfig {
   int rank = 0;        // channels of the latent
   int query_rank = 0;  // inner width of the projection of queries; 0: it is one matrix
   int still_dim = 0;   // channels of a head's query and key that do not rotate
-  int rope_dim = 0;    // those that do, and of keys are the same for all heads
+  int rope_dim = 0;    // dims that do, and of keys are the same for all heads
   int value_dim = 0;   // of a head's values
 
   int query_dim() const { return still_dim + rope_dim; }  // of a head

@@ -34,15 +34,15 @@ struct StepPlan {
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
   WindowLists windows;  // empty if pages are for all layers
-  // Of models whose rows see both ways, by row: each row is in one text, and has one slot. Nothing
-  // else is in such a step.
+  // Steps of models whose rows see both ways have these, by row: each row is in one text, and has
+  // one slot. Nothing else is in such a step.
   std::vector<TextPasses> texts;
   std::vector<uint32_t> token_types;  // [n_rows]; empty: all 0
   // By row, for models with recurrent layers. Each row is in one task.
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;         // rows whose final hidden states are wanted, ascending
-  std::vector<uint32_t> hidden_only;     // those of the outputs whose logits nobody reads
+  std::vector<uint32_t> hidden_only;     // outputs whose logits nobody reads
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }
   bool operator==(const StepPlan&) const = default;

@@ -35,7 +35,7 @@ class Runs {
     for (size_t i = 0; i + kLeastRun <= before.size(); ++i) first_.try_emplace(key(before, i), i);
   }
 
-  // Where the longer run lies that equals `now` from i on: at `expected`, or where these words came
+  // Finds the longer run that equals `now` from i on: at `expected`, or where these words came
   // first. Returns its length, and its index in `at`.
   size_t find(const Words& now, size_t i, size_t expected, size_t& at) const {
     at = expected;

@@ -248,7 +248,7 @@ void EngineLoop::take(Sequence& sequence, ReadRow row) {
   for (const Token next : taken.follow)
     sequence.tip = residency_.cache().extend(sequence.tip, next);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
-  const bool is_first = drawn && n_tokens == 1;  // which is always told
+  const bool is_first = drawn && n_tokens == 1;  // the first is always told
   if (!has_text(taken) && !tells_logprob && !is_first) return;
   Event event = event_of(sequence, std::move(taken), n_tokens);
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();

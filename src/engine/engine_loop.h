@@ -56,7 +56,7 @@ class EngineLoop {
   // Takes a tokenised request if it passes `check`. kUnavailable if max_queue does not allow it.
   // Throws std::bad_alloc if memory runs out, and has then taken nothing.
   Status submit(RequestId id, Request request, Listener listener);
-  // The same for a request that has passed it.
+  // Does the same for a request that has passed it.
   Status submit_checked(RequestId id, Request request, Listener listener);
   void cancel(RequestId id) { cancel(std::vector{id}); }
   void cancel(std::vector<RequestId> ids);

@@ -30,7 +30,7 @@ void add_row(Pooling pooling, float weight, std::span<const float> hidden,
   }
 }
 
-// Of rows [first, end).
+// Finishes rows [first, end).
 void finish_rows(Pooling pooling, size_t first, size_t end, std::vector<float>& embedding) {
   const auto n = static_cast<float>(end - first);
   float scale = 1;

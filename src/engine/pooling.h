@@ -22,7 +22,7 @@ void pool_row(const Request& request, uint32_t position, std::span<const float> 
 // Call behind the last row.
 void finish_pooling(const Request& request, std::vector<float>& embedding);
 
-// The same of all rows at once, [n_rows, d_model], which begin at position `first`.
+// Does the same for all rows at once, [n_rows, d_model], which begin at position `first`.
 std::vector<float> pooled_rows(Pooling pooling, std::span<const float> rows, size_t d_model,
                                size_t first);
 

@@ -160,7 +160,7 @@ Residency::Lack Residency::take_room(const Share& share) {
 }
 
 void Residency::submit() {
-  windows_.submit();  // what it writes belongs to the step
+  windows_.submit();  // its writes belong to the step
   cache_.submit();
   places_.submit();
 }

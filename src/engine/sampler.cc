@@ -87,7 +87,7 @@ Token argmax(std::span<const float> logits, std::span<const uint64_t> allowed) {
     const size_t n = logits.size() - begin;
     return n < kWord ? bits & ((uint64_t{1} << n) - 1) : bits;
   };
-  size_t best = logits.size();  // where the word of the largest begins
+  size_t best = logits.size();  // the word of the largest begins here
   float most = kNever;
   for (size_t begin = 0; begin < logits.size(); begin += kWord) {
     const uint64_t bits = bits_at(begin);

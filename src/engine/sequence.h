@@ -87,7 +87,7 @@ struct Sequence {
   Forced next_forced;              // behind the token that was drawn last, and is not taken yet
   uint32_t n_reasoning = 0;        // tokens of reasoning so far
   std::optional<Error> failure;    // why the answer cannot go on
-  ScheduledRequest scheduled;      // where time is predicted
+  ScheduledRequest scheduled;      // used if time is predicted
   size_t n_told = 0;               // tokens that events have told, with Request::tells_tokens
   std::vector<Taken> begun_taken;  // results of the tokens of begun(), until events tell them
 

@@ -43,7 +43,7 @@ struct SubmittedStep {
   std::vector<uint32_t> output_of;   // PlannedStep
   uint32_t n_outputs = 0;
   std::chrono::steady_clock::time_point begin;  // when it was chosen
-  std::optional<StepTiming::Chosen> timed;      // where it was filled by predicted time
+  std::optional<StepTiming::Chosen> timed;      // set if it was filled by predicted time
 };
 
 // Owns no sequence. One thread.

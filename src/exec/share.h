@@ -14,7 +14,7 @@ namespace pando::exec {
 // The range [first, second) of n things that part `part` of n_parts has. The parts are as equal as
 // can be.
 std::pair<int, int> part_of(int n, int part, int n_parts);
-// The same of several pieces that stand one after another, each divided by itself.
+// Divides several pieces that stand one after another, each by itself.
 std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, int n_parts);
 
 // kInvalidArgument if the heads do not divide, or there are fewer layers than stages.

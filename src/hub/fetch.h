@@ -37,7 +37,7 @@ struct FetchCalls {
 Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
                                     const FetchCalls& calls);
 
-// The same, but asks the hub only if the cache has no such model or a part of it.
+// Returns the same, but asks the hub only if the cache has no such model or a part of it.
 Result<std::filesystem::path> find_or_fetch(const HubAccess& access, const Sought& sought,
                                             const FetchCalls& calls);
 

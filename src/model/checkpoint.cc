@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"language_model.model.", kPrefix},
     {"model.text_model.", kPrefix},
     {"language_model.lm_head.", "lm_head."},
-    // Of encoders, and the names of their layers.
+    // Encoders have these before the names of their layers.
     {"bert.", kPrefix},
     {"roberta.", kPrefix},
     {"distilbert.", kPrefix},
@@ -187,7 +187,7 @@ void Checkpoint::join_quantized() {
   place_of_ = std::move(joined);
 }
 
-// The same of the tensors M_blocks and M_scales of all experts, which are M.
+// Does the same for the tensors M_blocks and M_scales of all experts, which are M.
 void Checkpoint::join_blocks() {
   std::map<std::string, Place, std::less<>> joined;
   for (const auto& [name, place] : place_of_) {

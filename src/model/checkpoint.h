@@ -40,7 +40,7 @@ class Checkpoint {
   // The file leaves out the prefix "model." that names have here: a model saved without its head.
   bool is_bare() const { return bare_; }
   bool is_one_gguf() const { return gguf_.has_value(); }
-  const GgufFile& gguf() const { return gguf_->gguf(); }  // where it is one
+  const GgufFile& gguf() const { return gguf_->gguf(); }  // only if it is one
 
   bool contains(std::string_view name) const {
     return gguf_ ? gguf_->contains(name) : place_of_.contains(name);
@@ -58,10 +58,11 @@ class Checkpoint {
 
   // The tensors that this one is stored as, one above the other; almost always only itself.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec) const;
-  // The same of one expert, for a spec of the tensors of all.
+  // Returns the same of one expert, for a spec of the tensors of all.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec, int expert) const;
-  // The same with the order of rows and columns that the format has, also of quantised matrices.
-  // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
+  // Returns the same with the order of rows and columns that the format has, also of quantised
+  // matrices. The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be
+  // more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
   // True for a bias of zeros beside a quantised matrix. Some writers add one to models without
   // biases.
@@ -94,7 +95,7 @@ class Checkpoint {
   StoredTensor stored_tensor(std::string_view name, const Place& place) const;
 
   std::filesystem::path index_path_;  // the index, or the only file
-  std::optional<GgufTensors> gguf_;   // where this is a GGUF file: there are no shards
+  std::optional<GgufTensors> gguf_;   // set for a GGUF file: there are no shards
   bool bare_ = false;
   std::vector<Safetensors> shards_;
   std::map<std::string, Place, std::less<>> place_of_;  // by the name here

@@ -43,7 +43,7 @@ struct ModelConfig : ModelSpec {
   static Result<ModelConfig> load(const ModelPath& directory);
   // `source` names the text in error messages.
   static Result<ModelConfig> parse(std::string_view json, std::string_view source);
-  // The same for an object that is not text.
+  // Does the same for an object that is not text.
   static Result<ModelConfig> from_json(const Json& object, std::string_view source,
                                        ConfigOrigin origin = {});
   // The error names `source`, field, found and expected.

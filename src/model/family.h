@@ -61,7 +61,7 @@ enum class Windows {
   kNone,       // none
   kAll,        // every layer, if `sliding_window` is given
   kSome,       // if use_sliding_window is true: those that max_window_layers or layer_types name
-  kMixed,      // those that layer_types names; without it, all but every `interval`-th
+  kMixed,      // layers that layer_types names; without it, all but every `interval`-th
   kRecurrent,  // none; layer_types names other kinds of layers
   kUnread,     // none; config.json is not asked
   kIgnored,    // none; no file is asked
@@ -198,7 +198,7 @@ struct Family {
 
   LayerNames layer = {};
   const char* embedding = "model.embed_tokens.weight";
-  const char* embedding_norm = "model.embeddings.LayerNorm";  // where the model has one
+  const char* embedding_norm = "model.embeddings.LayerNorm";  // if the model has one
   const char* other_embedding_norm = nullptr;                 // name of it in other files
   const char *last_norm = "model.norm", *gguf_last_norm = "output_norm";
 

@@ -51,7 +51,7 @@ class GgufFields {
   void comes_from_key(std::string_view field, std::string_view name);
   void comes_from_quotient(std::string_view field, std::string_view name, std::string_view divisor);
   void comes_from(std::string_view field, std::string source);
-  // The same source as another field's.
+  // The field comes from the same source as another one.
   void comes_from_same(std::string_view field, std::string_view other);
   // An error about the config.json, with the file's names in the place of its fields.
   Error in_file_names(Error error) const;

@@ -43,7 +43,7 @@ Status check_end(const MappedFile& file, const GgufTensor& last, uint64_t end) {
 // Checks that tensors lie in the file's order, each at the next aligned byte.
 Status check(const GgufFile& gguf) {
   const GgufTensor* last = nullptr;
-  uint64_t place = 0;  // where the next tensor begins
+  uint64_t place = 0;  // the next tensor begins here
   const auto check_last = [&] {
     return last == nullptr
                ? Status()

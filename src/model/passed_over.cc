@@ -20,7 +20,7 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
   for (const WeightSpec& spec : weight_specs(config))
     for (WeightSpec& stored : checkpoint.stored_as(spec))
       if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));
-  known.insert("lm_head.weight");  // where embeddings are tied: a copy of them (weights.cc)
+  known.insert("lm_head.weight");  // a copy of tied embeddings (weights.cc)
   // A text model may have kept the parts of the model that it was a part of.
   const bool may_have_parts =
       config.origin.has_text_part || config.family->wrapper != nullptr || checkpoint.is_one_gguf();

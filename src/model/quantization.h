@@ -35,7 +35,7 @@ struct WeightScheme {
 };
 
 struct Quantization {
-  std::vector<WeightScheme> schemes;  // which one is a matrix's, the shapes of its tensors say
+  std::vector<WeightScheme> schemes;  // shapes of a matrix's tensors say its own
   bool zeros_less_one = false;        // GPTQ files of the first format store zero points minus 1
   // f32, f16 or bf16: type of a matrix in memory if no type holds its integers and scales.
   DType widened = DType::kBF16;

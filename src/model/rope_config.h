@@ -18,8 +18,8 @@ struct RopeFields {
   bool score_mscale = false;  // yarn: mscale_all_dim is for scores too
   bool mscales = false;       // longrope: short_mscale and long_mscale may be there
   bool alpha = false;         // the type "dynamic" with an alpha is read as "default"
-  double theta = 10000.0;     // where the file says none
-  double rotary_share = 1.0;  // where the file says none
+  double theta = 10000.0;     // if the file says none
+  double rotary_share = 1.0;  // if the file says none
   std::span<const std::string_view> longrope_names = {};  // further names of the type longrope
   // For files whose rope_parameters has an object per layer type: the type to read. rope_theta and
   // rope_scaling belong to the same type.

@@ -14,7 +14,7 @@ namespace pando::model {
 // kUnsupported, by name, for a field that asks for such a computation, but for those that the
 // family offers.
 void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::string_view> offers);
-// The same for the keys of a GGUF file.
+// Does the same for the keys of a GGUF file.
 void refuse_unoffered(GgufFields& fields, int64_t head_dim,
                       std::span<const std::string_view> offers);
 

@@ -57,8 +57,8 @@ struct StepTensors {
 };
 Result<VectorStep> read_dense(const Checkpoint& checkpoint, const StepTensors& names, int n_in,
                               int n_out, VectorActivation activation);
-// The same from a file of torch.save that has the matrix and then the bias, of n_out values, and
-// nothing else. Errors: as read_torch_storages; kBadFile for other sizes.
+// Reads the same from a file of torch.save that has the matrix and then the bias, of n_out values,
+// and nothing else. Errors: as read_torch_storages; kBadFile for other sizes.
 Result<VectorStep> read_torch_dense(const ModelPath& path, VectorActivation activation);
 Result<VectorStep> read_layer_norm(const Checkpoint& checkpoint, const StepTensors& names, int n,
                                    float epsilon);

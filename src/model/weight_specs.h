@@ -62,7 +62,7 @@ struct WeightSpec {
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
 // The tensors that a published checkpoint holds for this one, in the order of rows and of experts.
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
-// The same of one expert, where the checkpoint has tensors of each.
+// Returns the same of one expert, where the checkpoint has tensors of each.
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec, int expert);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
@@ -73,7 +73,7 @@ std::string layer_weight_name(int layer, std::string_view part);
 // [d_model], lm_head [vocab, d_model] unless embeddings are tied, and biases. Any other tensor in a
 // file is refused.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
-// The same as the tensors of a published checkpoint.
+// Returns the same as the tensors of a published checkpoint.
 std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
 // Tensors of no layer: the embedding; the parts of inputs of layers; the last norm and its bias;
 // the matrix that gives the logits (lm_head, or the embedding where it is tied), and its bias.

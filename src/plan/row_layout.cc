@@ -14,7 +14,7 @@ namespace {
 struct NodeWork {
   std::set<uint32_t> recomputed;  // offsets of committed tokens whose outputs are wanted
   std::vector<FanOut> fan_outs;   // pages made below that also take rows of this node
-  std::vector<Node*> children;    // those with work at or below them, in order of mention
+  std::vector<Node*> children;    // nodes with work at or below them, in order of mention
 };
 
 // The rows of a node: recomputed rows, ascending, then new rows.

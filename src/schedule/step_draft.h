@@ -13,7 +13,7 @@ namespace pando {
 
 class StepDraft {
  public:
-  explicit StepDraft(const WorkView& view)  // which must outlive it
+  explicit StepDraft(const WorkView& view)  // `view` must outlive it
       : view_(&view),
         left_(view.segment_rows),
         is_read_(view.cached_rows.size()),

@@ -1,4 +1,4 @@
-// Whether the server has room for a request, and when it is worth asking again.
+// Admission says whether the server has room for a request, and when to ask again.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ class ApiKeys {
   // kInvalidArgument if the headers have no key, different keys, or an unknown key. Takes the same
   // time for every wrong key.
   Result<uint64_t> identify(const KeyHeaders& headers) const;
-  // Of the key that identify() gave this isolation key; empty where it has none.
+  // Names the key that identify() gave this isolation key; empty where it has none.
   std::string_view name_of(uint64_t isolation_key) const;
   // [isolation keys] identifies each key, independent of its place in the lines. The first is
   // empty, for servers without keys.

@@ -14,7 +14,7 @@ class BodyMemory {
 
   size_t n_bytes() const { return n_bytes_; }  // of all
 
-  // Of one body.
+  // Holds the share of one body.
   class Share {
    public:
     explicit Share(BodyMemory& memory) : memory_(memory) {}

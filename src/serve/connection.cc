@@ -49,7 +49,7 @@ HttpResponse body_too_large(size_t limit) {
                        fmt::format("the body is longer than {} bytes", limit));
 }
 
-// What a request that cannot be read is answered with; nothing where nobody waits for it.
+// Answers a request that cannot be read; with nothing where nobody waits for it.
 std::optional<HttpResponse> reading_error(const beast::error_code& error,
                                           const ServerOptions& options) {
   if (error == http::error::end_of_stream || error == http::error::partial_message)
@@ -304,7 +304,7 @@ class Session {
     const UnderWay under_way(door_.http_metrics().under_way(), counts);
     co_await handled(request, reply);
     asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    state.clear();  // what follows is not cancelled
+    state.clear();  // the rest is not cancelled
     const bool is_time_over = given_up_ == RequestWatch::End::kTimeOver;
     if (is_time_over) {
       const HttpError error = why_cut();

@@ -15,7 +15,7 @@ HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_vi
 
 HttpResponse origin_not_allowed(std::string_view origin);
 
-// Of a browser that asks, before it sends a page's request, whether it may.
+// A browser asks this before it sends a page's request, to know whether it may.
 struct Preflight {
   std::string_view origin, headers;  // who asks, and which headers are to be sent
 };

@@ -38,7 +38,7 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// What is freed goes back to the operating system; milliseconds for each GiB.
+// Gives freed memory back to the operating system; milliseconds for each GiB.
 void give_back_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
@@ -133,7 +133,7 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     }
     if (!text.empty()) co_await replier.write(std::move(text));
   }
-  group.reset();  // where one failed, the others end before a slow client has read that
+  group.reset();  // if one failed, the others end before a slow client has read that
   if (status && (body.is_stored || body.counts_reasoning))
     status = co_await offload(body.is_stored ? service.store_pool : pool,
                               service.engine.options().nice, [&] { return body.finish(); });
@@ -229,7 +229,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
         co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);
   } else if (is_get) {  // no text: whether it is alive must not wait
     prepared = prepare(service, route, request, kAny);
-  } else if (!is_long) {  // what it asks for may be long all the same
+  } else if (!is_long) {  // its answer may be long all the same
     prepared = co_await prepared_on(text_pool, kLong);
     is_long = !prepared.body && !prepared.response;
   }

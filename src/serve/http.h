@@ -80,14 +80,14 @@ struct HttpResponse {
   std::shared_ptr<const FileContents> contents = {};  // in place of `body`
 };
 
-// What the log says of an answer.
+// The log says this of an answer.
 struct Tally {
   uint64_t n_prompt = 0, n_cached = 0;  // tokens of its prompts, and what was there of them
   uint64_t n_answer = 0;                // tokens of answers that are complete
   std::string error, error_param;       // its code, where it failed, and the field to blame
 };
 
-// Of a request's target, which may begin with the server ("http://host/path?query").
+// Reads a request's target, which may begin with the server ("http://host/path?query").
 std::string_view path_of(std::string_view target);
 std::string_view query_of(std::string_view target);
 inline bool is_head(std::string_view method) { return method == "HEAD"; }
@@ -99,10 +99,10 @@ std::string unescaped(std::string_view text);
 // With the headers that go with its status; `retry_after` in seconds.
 HttpResponse error_response(const ask::HttpError& error, int retry_after = 1);
 HttpResponse json_response(const Json& body);
-// Of a request that asks for what cannot be.
+// Answers a request that asks for what cannot be.
 HttpResponse wrong_request(int status, const char* code, std::string message,
                            std::string param = "");
-// Of a server that ends; `more` may follow in the message.
+// The server answers this when it ends; `more` may follow in the message.
 ask::HttpError shutting_down(const std::string& more = "");
 ask::HttpError timed_out(std::chrono::seconds after);
 

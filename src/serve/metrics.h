@@ -24,7 +24,7 @@ class Metrics : public HttpMetrics {
   void first_token(double seconds) { ttft_.Observe(seconds); }
   void next_tokens(double seconds_each) { tpot_.Observe(seconds_each); }
 
-  // Of the engine, without those of HTTP.
+  // Returns the engine's metrics, without those of HTTP.
   std::vector<prometheus::MetricFamily> of_model() const;
   // All of them, and the counters of engine and process, in the text format.
   std::string text(size_t n_connections, size_t n_body_bytes) const;

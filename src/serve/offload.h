@@ -34,8 +34,8 @@ void post_when_possible(const Executor& executor, const Function& function) noex
   }
 }
 
-// What `work` returns, computed on the pool, whose threads' niceness grows by `nice` once; it goes
-// on on the caller's executor. Throws what `work` throws. A cancellation waits for the end of the
+// Computes `work` on the pool, whose threads' niceness grows by `nice` once, and returns its value
+// on the caller's executor. Throws what `work` throws. A cancellation waits for the end of the
 // work.
 template <class Work, class Value = std::invoke_result_t<Work>>
 boost::asio::awaitable<Value> offload(boost::asio::thread_pool& pool, int nice, Work work) {

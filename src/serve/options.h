@@ -1,4 +1,4 @@
-// What a server is told.
+// A server is told these options.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace pando::serve {
 
-// Of which requests a line is said.
+// Says which requests get a line.
 enum class LogRequests { kNone, kErrors, kAll };
 
 // Niceness that a server's engine is to be opened with, and that its threads for texts take from
@@ -48,7 +48,7 @@ struct ServerOptions {
   // Names that requests may call a server by that listens to its machine alone and has no keys,
   // beside addresses and localhost.
   std::vector<std::string> allowed_hosts;
-  // Of web pages that may ask from a browser, as in "https://example.org"; "*": all.
+  // Web pages of these may ask from a browser, as in "https://example.org"; "*": all.
   std::vector<std::string> cors_origins;
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
   size_t max_bodies_bytes = size_t{1} << 30;  // of bodies that come or are being read
@@ -65,7 +65,7 @@ struct ServerOptions {
   std::chrono::seconds write_timeout{30};     // for a client to take what was sent
   std::chrono::seconds request_timeout{600};  // for an answer as a whole
   std::chrono::seconds drain_timeout{30};     // for requests under way when the server stops
-  // The same after SIGTERM, where it differs.
+  // This is the same after SIGTERM, where it differs.
   std::optional<std::chrono::seconds> sigterm_drain_timeout;
   // Takes the lines of the log, from any thread; must not block. Empty: nothing is said.
   std::function<void(const std::string& line)> log;

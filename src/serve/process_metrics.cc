@@ -20,7 +20,7 @@ namespace {
 
 using prometheus::MetricType;
 
-// Of proc_pid_stat(5); times in ticks of the system's clock.
+// Holds fields of proc_pid_stat(5); times in ticks of the system's clock.
 struct ProcessStat {
   double user_ticks = 0, system_ticks = 0, n_threads = 0, start_ticks = 0, virtual_bytes = 0,
          resident_pages = 0;

@@ -23,9 +23,9 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
-// What of a request its answer depends on.
+// An answer depends on these parts of its request.
 struct ReplyOptions {
-  std::string id;         // what the answer says of its request
+  std::string id;         // the answer repeats it
   unsigned http_version;  // of the request, 10 or 11
   bool keep_alive;        // the connection may take another request
   bool is_to_head;        // to a HEAD, which is answered without a body

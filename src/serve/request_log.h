@@ -1,4 +1,4 @@
-// What is said of requests that are over, a line each.
+// The request log has a line for each request that is over.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ std::string log_time();
 // Ends with a line feed; holds no key, prompt or answer.
 std::string log_line(const LoggedRequest& request);
 
-// Whether it can stand in a line, as a client's name for its request: 1 to 128 visible characters
-// of ASCII.
+// Says whether it can stand in a line, as a client's name for its request: 1 to 128 visible
+// characters of ASCII.
 bool is_log_word(std::string_view text);
 
 }  // namespace pando::serve

@@ -15,7 +15,7 @@ namespace pando::serve {
 // client that closes only its sending half counts as gone. Not once `is_ending`: a client that has
 // the whole answer may leave before its writer hears that it was written.
 //
-// What finds no memory to look again looks no more; the time ends the request all the same.
+// A watch without memory to look again looks no more; the time ends the request all the same.
 class RequestWatch {
  public:
   enum class End { kClientGone, kTimeOver };

@@ -1,4 +1,4 @@
-// What is answered under which path.
+// Routes say what is answered under which path.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct Route {
   ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
-  // The same by what the server keeps, whatever its models; may wait for a disk.
+  // Answers by what the server keeps, whatever its models; may wait for a disk.
   Result<HttpResponse> (*answer_kept)(StateDoor&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
   const ask::ErrorForm* errors = &ask::kOpenAiErrors;

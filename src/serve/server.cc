@@ -44,8 +44,8 @@ constexpr std::chrono::seconds kLastWords{2};
 // Nobody waits for a coroutine's end, nor for what it threw.
 constexpr auto kAlone = [](const std::exception_ptr&) {};
 
-// The same of a connection, which can be cancelled. With an executor, as bind_cancellation_slot
-// has it, a cancellation would need memory.
+// Does the same for a connection, which can be cancelled. With an executor, as
+// bind_cancellation_slot has it, a cancellation would need memory.
 struct EndOfConnection {
   using cancellation_slot_type = asio::cancellation_slot;
   cancellation_slot_type get_cancellation_slot() const noexcept {
@@ -220,7 +220,7 @@ class Server::Impl {
                    end);
   }
 
-  // What a handler throws ends no thread: its connection is gone, or is closed in time.
+  // No thread ends by what a handler throws: its connection is gone, or is closed in time.
   template <class Run>
   void serve(const Run& run) {
     while (!attempt("a connection failed, the server continues", run)) {
@@ -262,7 +262,7 @@ class Server::Impl {
         drain_timeout_ = *options_.sigterm_drain_timeout;
       stop();
     }
-    door_->is_cutting = true;  // what waits for a thread of texts is not begun
+    door_->is_cutting = true;  // work that waits for a thread of texts is not begun
     is_over_ = true;
     stop_all();
     log([&] {
@@ -305,7 +305,7 @@ class Server::Impl {
   // it, and there may be new requests.
   void let_go(std::chrono::seconds time, void (ConnectionRegistry::*tell)()) {
     const auto end = std::chrono::steady_clock::now() + time;
-    bool has_failed = false;  // which is logged once
+    bool has_failed = false;  // a failure is logged once
     while (!is_over_ && door_->connections.size() > 0 && std::chrono::steady_clock::now() < end) {
       try {
         (door_->connections.*tell)();
@@ -321,11 +321,11 @@ class Server::Impl {
   const ServerOptions& options_;
   std::chrono::seconds drain_timeout_;  // of the first context's thread
   std::unique_ptr<asio::ssl::context> tls_;
-  // Of the first context's thread; before the contexts, with which coroutines may go.
+  // Belongs to the first context's thread; before the contexts, with which coroutines may go.
   bool is_accepting_ = false;
   bool is_waiting_for_signals_ = false, stops_on_signals_ = false, has_signal_ = false;
   bool is_over_ = false;          // drained, or stopped at once
-  std::deque<Context> contexts_;  // what is no connection's runs on the first
+  std::deque<Context> contexts_;  // the first runs all that is no connection's
   std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;  // until it stops
   size_t n_threads_ = 1;  // that run contexts, the first ones
   tcp::acceptor acceptor_;

@@ -20,7 +20,7 @@ class Server {
   static Result<std::unique_ptr<Server>> open(std::unique_ptr<Door> door);
   ~Server();
 
-  // What open would refuse whatever the engine: an address that cannot be had, keys, a
+  // Refuses what open would refuse whatever the engine: an address that cannot be had, keys, a
   // certificate, stored responses. For callers that take long to make an engine.
   static Status check(const ServerOptions& options);
 

@@ -47,7 +47,7 @@ struct Service : StateDoor {
   std::string not_served(const std::string& model) const override;
   // Tokens of prompt and answer that a request may have.
   size_t longest() const;
-  // Of a request that shares with no other.
+  // Makes a key for a request that shares with no other.
   uint64_t private_key();
 
  private:

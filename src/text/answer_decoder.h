@@ -126,8 +126,8 @@ class AnswerDecoder {
   bool may_call_ = false;
   Place place_ = Place::kContent;
   std::string head_;                   // of the message that begins
-  size_t own_head_ = 0;                // where the answer's own part of it begins
-  std::optional<size_t> channel_;      // where in head_ the channel's name begins
+  size_t own_head_ = 0;                // the answer's own part of it begins here
+  std::optional<size_t> channel_;      // the channel's name begins here in head_
   bool is_new_ = false;                // no text of the message was written yet
   std::array<bool, 2> has_text_ = {};  // reasoning, content
 };

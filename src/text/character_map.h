@@ -30,7 +30,7 @@ class CharacterMap {
   // cluster is lost. In other clusters, each character is looked up. Nothing if the result is
   // longer than `most` bytes.
   std::optional<std::string> apply(std::string_view text, size_t most) const;
-  // The same as SentencePiece does it: from the left, the longest text of the map.
+  // Does the same as SentencePiece does: from the left, the longest text of the map.
   std::optional<std::string> apply_longest(std::string_view text, size_t most) const;
 
  private:

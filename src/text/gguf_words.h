@@ -13,9 +13,9 @@ struct GgufWords {
   bool marks_spaces = false;     // U+2581 stands for a space
   bool joins_line_ends = false;  // line ends in a row are one token where there is one
   bool ignore_merges = false;    // a word that is a token is not merged
-  bool puts_bos = false;         // where the file does not say
+  bool puts_bos = false;         // if the file does not say
   bool always_puts_bos = false;  // whatever the file says
-  bool has_default_bos = true;   // where the file names none
+  bool has_default_bos = true;   // if the file names none
   bool merges_may_lack = false;  // no list of merges: nothing is merged
 };
 // kUnsupported for a name that is not known; `file` is for messages.

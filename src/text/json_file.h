@@ -42,7 +42,7 @@ class JsonPlace {
 
   // "'FILE': field 'NAME' is FOUND, expected EXPECTED".
   Error wrong(std::string_view expected) const;
-  // The same as kUnsupported, for values that are well formed but not supported.
+  // Makes the same error as kUnsupported, for values that are well formed but not supported.
   Error not_offered(std::string_view offered) const;
 
  private:

@@ -78,7 +78,7 @@ class Normalizer {
 constexpr size_t most_text(size_t size) { return 16 * size + 256; }
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
-// The same, or nothing if that is more than `most` bytes.
+// Returns the same, or nothing if that is more than `most` bytes.
 std::optional<std::string> replace_all_within(size_t most, std::string_view text,
                                               std::string_view from, std::string_view to);
 

@@ -66,7 +66,7 @@ struct RunStep {
 
   Status operator()(const pre::Threes& step) const {
     Status failed;
-    const char* open = text.data();  // where the piece begins that is not given yet
+    const char* open = text.data();  // the piece not given yet begins here
     const auto cut = [&](const char* at) {
       if (failed.ok() && at != open) {
         failed = next({open, static_cast<size_t>(at - open)}, open == text.data());

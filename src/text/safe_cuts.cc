@@ -24,7 +24,7 @@ bool all_ascii(std::string_view text) {
 
 constexpr std::array<std::string_view, 2> kStops = {"\uFF0C", "\u3002"};
 
-// Those that no normal form changes and that every expression below counts as letters.
+// No normal form changes these, and every expression below counts them as letters.
 bool is_cut_ideograph(std::string_view text) {
   const char32_t point = next_utf8(text).point;
   return point >= 0x4E00 && point <= 0x9FA5;
@@ -118,7 +118,7 @@ class PairProof {
     return true;
   }
   bool is_cut() const { return is_cut_; }              // some step cuts between the two, point 4
-  const std::string& space() const { return space_; }  // what became of the space
+  const std::string& space() const { return space_; }  // the space became this
 
   bool operator()(UnicodeForm form) const {
     return of_letter() || form == UnicodeForm::kNfc || form == UnicodeForm::kNfd;
@@ -163,7 +163,7 @@ class PairProof {
 
  private:
   bool of_letter() const { return pair_ == CutPair::kLetterAndSpace; }
-  // Whether no occurrence of `text` has a character of the pair.
+  // Says whether no occurrence of `text` has a character of the pair.
   bool is_outside(std::string_view text) const {
     return std::none_of(text.begin(), text.end(), is_ascii_letter) &&
            text.find(space_) == text.npos;

@@ -1,4 +1,4 @@
-// Where a text may be cut so that its parts can be encoded one by one.
+// Safe cuts divide a text into parts that can be encoded one by one.
 //
 // A cut lies between an ASCII letter and the space after it, or between a Chinese character and the
 // comma or full stop (U+FF0C, U+3002) after it. Let A be the text before a cut and B the text from
@@ -42,7 +42,7 @@ class SafeCuts {
 
  private:
   std::bitset<128> letters_;       // that a space may be cut from
-  bool after_ideographs_ = false;  // whether a comma or a full stop may be
+  bool after_ideographs_ = false;  // a comma or a full stop may be
 };
 
 }  // namespace pando

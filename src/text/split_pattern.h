@@ -23,7 +23,7 @@ class SplitPattern {
   // take steps and memory in proportion to the text; a text of many matches takes that many
   // searches. It may match an empty text.
   static Result<SplitPattern> compile_of_file(std::string_view pattern);
-  static SplitPattern literal(std::string_view text);  // which is not empty
+  static SplitPattern literal(std::string_view text);  // `text` is not empty
 
   // Calls `piece` for each match (true) and for the text between matches (false), in order: nothing
   // of `text`, which must be UTF-8, is lost. A match may be empty, text between is not.

@@ -1,4 +1,4 @@
-// Where tokens lie in the text that they come from.
+// Token spans say where tokens lie in the text that they come from.
 #pragma once
 
 #include <functional>

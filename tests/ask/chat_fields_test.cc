@@ -1,4 +1,4 @@
-// What of a body is a conversation, as it is written.
+// These fields of a body are a conversation, as it is written.
 #include "ask/chat_fields.h"
 
 #include <gtest/gtest.h>

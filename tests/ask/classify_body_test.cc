@@ -14,7 +14,7 @@ std::shared_ptr<const Model> classifier(const std::string& name) {
   return Model::load(folder + name, {.weights = WeightType::kF32, .threads = 1}).value();
 }
 
-// What an engine gives for a request of the model: rows of `n` alike hidden states.
+// Returns what an engine gives for a request of the model: rows of `n` alike hidden states.
 Completion hidden(const Model& model, int n, float value) {
   const auto n_values = static_cast<size_t>(model.info().d_model * n);
   return {.embedding = std::vector<float>(n_values, value), .prompt_tokens = n};

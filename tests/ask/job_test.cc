@@ -1,4 +1,4 @@
-// What is said of the requests of a body.
+// Errors and notes tell about the requests of a body.
 #include <gtest/gtest.h>
 
 #include "ask/body_checks.h"

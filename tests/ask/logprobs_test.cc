@@ -47,7 +47,7 @@ TEST(Logprobs, TokensThatAreNoCharacters) {
   EXPECT_EQ(json["text_offset"], (std::vector<int>{0, 1, 1}));
 }
 
-// Of ids beyond the tokenizer's there are many in padded vocabularies.
+// Padded vocabularies have many ids beyond the tokenizer's.
 TEST(Logprobs, TokensWithoutText) {
   ask::TokenLists lists(*tiny_model());
   lists.add_all(std::vector<TokenLogprob>{

@@ -39,7 +39,7 @@ TEST(AllFinite, Elements) {
 TEST(AllFinite, Blocks) {
   const struct {
     DType type;
-    std::vector<size_t> factors;  // where they lie
+    std::vector<size_t> factors;  // they lie here
   } cases[] = {{DType::kQ8_0, {0}},    {DType::kQ4_0, {0}},      {DType::kQ4_1, {0, 2}},
                {DType::kQ5_0, {0}},    {DType::kQ5_1, {0, 2}},   {DType::kQ4_K, {0, 2}},
                {DType::kQ5_K, {0, 2}}, {DType::kQ6_K, {208}},    {DType::kIQ4_NL, {0}},

@@ -151,7 +151,7 @@ TEST_F(AnswerFileTest, LinesThatTheJournalDoesNotConfirmAreCounted) {
   EXPECT_EQ(resumed()->n_cut_off(), 5u);
 }
 
-// What else has the same lines at other places, or other bytes at the same ones.
+// A changed file has the same lines at other places, or other bytes at the same ones.
 TEST_F(AnswerFileTest, AnswersThatWereChangedAreRefused) {
   write_three();
   const std::string answers = contents(path_), journal = contents(journal_);

@@ -78,7 +78,7 @@ TEST(ChatLine, NamesAndAnswersWithoutText) {
         << message;
 }
 
-// What templates write out keeps its order.
+// Templates keep the order of what they write out.
 TEST(ChatLine, ToolsAndFieldsOfMessages) {
   const Request request = asked(
       R"({"messages": [{"role": "user", "content": "Q"}, {"tool_calls": [{"z": 1, "a": {"y": 2,

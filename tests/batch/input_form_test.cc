@@ -257,7 +257,7 @@ TEST(Columns, TablesOfOtherProgramsHaveARemedy) {
                   .out.starts_with("{\"id\":\"7\","));
 }
 
-// Where a quote is no quote: facebookresearch/pytext#376.
+// A quote here is no quote: facebookresearch/pytext#376.
 TEST(Columns, ACellOverSeveralLinesOfATsvIsTold) {
   const std::string rows = "id\tprompt\n1\t\"To be\n2\tplain\n3\tor not\"\n4\tlast\n";
   EXPECT_EQ(ask(rows, table(InputFormat::kTsv)).problems,

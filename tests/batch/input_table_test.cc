@@ -250,7 +250,7 @@ TEST(RecordScanner, JsonIsNoTable) {
   }
 }
 
-// What some lines are tells nothing about the others.
+// Bad lines tell nothing about the others.
 TEST(RecordScanner, BadLinesAmongGoodOnesAreLines) {
   for (const char* input : {"text\n{\"prompt\": 1}\n", "null\n", "{\"prompt\n{\"prompt\n",
                             " {\"a\": 1} \ntext\ntext\n"}) {

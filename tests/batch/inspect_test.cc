@@ -1,4 +1,4 @@
-// What a batch will cost: counted as the engine computes it.
+// Inspection tells what a batch will cost: counted as the engine computes it.
 #include "pando/inspect.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ not json
   EXPECT_EQ(summary->stats.prefill_rows, found.distinct_tokens);
 }
 
-// What has no room in memory is too long for a run too.
+// A prompt that has no room in memory is too long for a run too.
 TEST(Inspect, CountsWhatHasNoRoom) {
   const std::string input = "{\"prompt\": \"short\", \"max_tokens\": 5}\n{\"prompt\": \"" +
                             std::string(100, 'x') + "\", \"max_tokens\": 5}\n{\"prompt\": \"" +

@@ -1,4 +1,4 @@
-// What answers are written as: tables, packed files, fields that are asked for.
+// Answers are written as these: tables, packed files, fields that are asked for.
 #include "pando/output_form.h"
 
 #include <gtest/gtest.h>

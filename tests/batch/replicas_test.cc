@@ -149,7 +149,7 @@ TEST(Replicas, OrderIsThatOfTheInput) {
     EXPECT_EQ(run(parallel, options).lines, one.lines) << parallel;
 }
 
-// What the questions of a document share is computed once, by one replica.
+// One replica computes, once, what the questions of a document share.
 TEST(Replicas, DocumentsStayWhole) {
   std::string input;
   for (int i = 0; i < 5; ++i)  // in one round, or with beginnings that are worth more than a lead

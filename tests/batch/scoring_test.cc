@@ -1,4 +1,4 @@
-// What is scored of a batch, and what counts as a question.
+// Scoring counts questions and compares answers of a batch.
 #include "batch/scoring.h"
 
 #include <fmt/format.h>

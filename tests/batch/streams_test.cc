@@ -66,7 +66,7 @@ TEST(BatchStreams, OutputThatFailsIsAnError) {
     EXPECT_TRUE(summary.error().message().starts_with("cannot write the output after "))
         << summary.error().message();
   }
-  // What was open was cancelled: the engine is free for others.
+  // Open requests were cancelled: the engine is free for others.
   EXPECT_TRUE(engine->complete(tiny_request("next")).ok());
 }
 

@@ -47,7 +47,7 @@ Ran run(BatchTask task, const std::string& input, BatchOptions options = {},
   return ran;
 }
 
-// What the first line is refused with.
+// Returns the message that refuses the first line.
 std::string refused(BatchTask task, const std::string& line) {
   const Ran ran = run(task, line + "\n");
   return ran.problems.size() == 1 && ran.lines.empty() ? ran.problems[0] : "";

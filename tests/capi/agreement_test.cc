@@ -1,4 +1,4 @@
-// What pando.h gives is what the C++ library gives, bit by bit, whatever the engine's queue takes.
+// pando.h gives what the C++ library gives, bit by bit, whatever the engine's queue takes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

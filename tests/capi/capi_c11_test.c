@@ -162,7 +162,7 @@ static void test_errors(pando_engine* engine, const char* path) {
   CHECK(stream == NULL);
   CHECK(pando_prompt(engine, "a", "{\"id\": null, \"max_tokens\": 1}", &stream) == PANDO_OK);
   pando_stream_free(stream);
-  // What only the engine refuses comes from the stream, again and again.
+  // The stream says again and again what only the engine refuses.
   CHECK(pando_prompt(engine, "a", "{\"top_p\": 2}", &stream) == PANDO_OK);
   CHECK(pando_wait(stream, -1) == PANDO_INVALID_ARGUMENT);
   CHECK(strstr(pando_last_error(), "top_p is 2") != NULL);

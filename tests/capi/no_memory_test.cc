@@ -14,7 +14,7 @@
 
 namespace {
 
-// Of this thread: allocations until they fail, and how many then do.
+// This thread can allocate n_before times; then n_failing allocations fail.
 thread_local int64_t n_before = INT64_MAX, n_failing = 0;
 
 void* allocate(size_t n_bytes) {

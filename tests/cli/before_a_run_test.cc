@@ -1,4 +1,4 @@
-// What is printed of an input or a text and nothing is computed for: inspect, --dry-run, tokenize.
+// These print an input or a text and compute nothing: inspect, --dry-run, tokenize.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What `pando bench` says of input that cannot be used, and that it says so before the work.
+// `pando bench` refuses input that cannot be used, and says so before the work.
 #include "cli/process.h"
 
 namespace pando::testing {

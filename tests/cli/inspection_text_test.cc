@@ -6,7 +6,7 @@
 namespace pando::cli {
 namespace {
 
-// Of one prompt that has no room in memory.
+// Returns the text for one prompt that has no room in memory.
 std::string text_where(uint64_t kv_memory_needed) {
   Inspection found;
   found.lines = found.prompts = found.too_long = found.no_room = 1;

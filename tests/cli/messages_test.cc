@@ -1,4 +1,4 @@
-// What the command says to people: of mistakes, of progress, of words to complete.
+// The command says these to people: of mistakes, of progress, of words to complete.
 #include <fmt/format.h>
 #include <pty.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Where `pando run` finds a model.
+// `pando run` finds a model in these places.
 #include "cli/process.h"
 
 namespace pando::testing {

@@ -1,4 +1,4 @@
-// What a supervisor is told.
+// A supervisor is told this.
 #include "cli/notify.h"
 
 #include "cli/datagrams.h"

@@ -32,7 +32,7 @@ TEST_F(OptionBounds, EveryOptionHasItsHelp) {
     }
 }
 
-// What is within them is taken: the run gets as far as its input, which is not there.
+// Values within them are taken: the run gets as far as its input, which is not there.
 TEST_F(OptionBounds, AreKept) {
   for (const OptionValue& value : option_values(kInCommand)) {
     const std::string name = "--" + dashed(*value.option);
@@ -46,7 +46,7 @@ TEST_F(OptionBounds, AreKept) {
   }
 }
 
-// Of the demo model, whose answer " tailor" is three tokens and the end token.
+// The demo model's answer " tailor" is three tokens and the end token.
 TEST_F(OptionBounds, MinTokensComeBeforeTheEnd) {
   folder().write("demo.jsonl",
                  R"({"context": "The dog named Brako has fur that is green. Velina works as a )"
@@ -74,7 +74,7 @@ nlohmann::json settings_of(const std::string& journal) {
   return nlohmann::json::parse(journal.substr(0, journal.find('\n')))["settings"];
 }
 
-// Those that journals have always named; a run that uses no others goes on with one.
+// Journals have always named these; a run that uses no others goes on with one.
 TEST_F(OptionBounds, JournalsNameOlderOptionsAlways) {
   ASSERT_EQ(run("--input one.jsonl --output a.jsonl").code, kOk);
   const nlohmann::json settings = settings_of(contents(at("a.jsonl.journal")));

@@ -1,4 +1,4 @@
-// What `pando run` writes: answers by the ending of their file, reports, progress to a log.
+// `pando run` writes these: answers by the ending of their file, reports, progress to a log.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -129,7 +129,7 @@ TEST_F(OutputsTest, AFinishedRunStillHasItsScoresAndReport) {
   EXPECT_EQ(after["run"]["scores"], before["run"]["scores"]);
   EXPECT_EQ(after["run"]["lines"], before["run"]["lines"]);
   EXPECT_EQ(after["run"]["answers"]["earlier"], 3);
-  // What the run took is known to its own report alone.
+  // Only its own report knows what the run took.
   for (const char* figure : {"questions", "tokens", "seconds", "rates", "engine"}) {
     EXPECT_TRUE(before["run"].contains(figure)) << figure;
     EXPECT_FALSE(after["run"].contains(figure)) << figure;
@@ -163,7 +163,7 @@ TEST_F(OutputsTest, TheReportOfAFinishedRunStays) {
   EXPECT_TRUE(replaced([](Json& json) { json["settings"]["seed"] = "7"; }));
   EXPECT_TRUE(replaced([](Json& json) { json["run"]["answers"]["stopped"] = true; }));
   EXPECT_TRUE(replaced([](Json& json) { json["run"]["scores"]["answers"] = 2; }));
-  // What the resuming process does not know of the run is left out.
+  // The report leaves out what the resuming process does not know of the run.
   const Json substitute = Json::parse(contents(at("kept.json")));
   EXPECT_EQ(substitute["run"]["scores"], Json::parse(report)["run"]["scores"]);
   for (const char* name : {"options", "machine", "peak_memory_bytes"}) {

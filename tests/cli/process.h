@@ -72,7 +72,7 @@ class ProcessTest : public ::testing::Test {
         before);
   }
 
-  // What bash offers for the last of the words, by a file pando.bash of `pando completion bash`.
+  // Returns what bash offers for the last word, by a file pando.bash of `pando completion bash`.
   std::string completed(const std::string& words) {
     folder().write("complete.sh", "source pando.bash\nCOMP_WORDS=(" + words +
                                       ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_pando\n"

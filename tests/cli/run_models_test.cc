@@ -67,7 +67,7 @@ TEST_F(RunModels, MakeModelThenRun) {
   }
 }
 
-// Of a GGUF file that does not say how its words are cut.
+// This GGUF file does not say how its words are cut.
 TEST_F(RunModels, WarningsAboutAModelAreSaid) {
   std::vector<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte) {

@@ -1,4 +1,4 @@
-// What `pando run` reports of its answers: scores, counters, comparisons, checks.
+// `pando run` reports these of its answers: scores, counters, comparisons, checks.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -89,7 +89,7 @@ TEST_F(RunReports, VerifyAsksAgainAlone) {
   EXPECT_EQ(verify.code, kOk) << verify;
   EXPECT_NE(verify.err.find("verified: 1 of 3 questions asked again"), std::string::npos) << verify;
   EXPECT_EQ(verify.out, "");
-  // Of a few questions as many as the share says, in one line or in many.
+  // Even of a few questions the share is kept, in one line or in many.
   Json line = {{"context", "A context."}};
   std::string lines;
   for (int i = 0; i < 10; ++i) {

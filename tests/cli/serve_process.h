@@ -7,8 +7,8 @@ namespace pando::testing {
 
 class ServeTest : public ProcessTest {
  protected:
-  // What it says of `model`, and further options, until it serves and is told to end, as it must.
-  // `before`: commands of bash for when it serves.
+  // Returns what it says of `model`, and further options, until it serves and is told to end, as it
+  // must. `before`: commands of bash for when it serves.
   std::string serve_and_end(const std::string& model, const std::string& before = "") {
     std::filesystem::remove(at("served.txt"));
     folder().write("serve.sh", "'" PANDO_BINARY "' serve --model " + model +

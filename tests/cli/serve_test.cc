@@ -164,7 +164,7 @@ TEST_F(ServeTest, TakesLittleMemoryBeforeItIsAsked) {
 
 // Loading a model may take minutes, and who starts it is gone by then.
 TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheModel) {
-  std::filesystem::create_directory(at("shape"));  // which no model can be loaded from
+  std::filesystem::create_directory(at("shape"));  // no model can be loaded from it
   folder().write("keys", "short\n");
   folder().write("no.pem", "none\n");
   for (const auto& [arguments, message] :

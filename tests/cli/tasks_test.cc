@@ -166,7 +166,7 @@ TEST_F(TasksTest, ABadLineIsToldOnceThoughTwoRunsReadIt) {
   EXPECT_TRUE(compared.says("vectors identical: yes")) << compared;
 }
 
-// What a run holds is lost only to one that came to its end.
+// An old run's file is lost only to a run that came to its end.
 TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");
   write("bad.jsonl",
@@ -264,7 +264,8 @@ TEST_F(TasksTest, ARunHasOneWordForEachName) {
   EXPECT_EQ(task("rerank", "--input documents.jsonl --output e.jsonl").code, 0) << "places differ";
 }
 
-// Of lines that were ranked without a TREC run in mind it is said what such a run cannot hold.
+// Lines that were ranked without a TREC run in mind get a message about what such a run cannot
+// hold.
 TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
   for (const auto& [name, line, message] :
        {std::tuple{"spaces", R"({"id": "a b", "query": "q", "documents": ["d"]})",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What lm_eval_test.py checks, with a version of the evaluation harness whose requests differ, and its conversations:
-every message of them has a type.
+"""Checks the same as lm_eval_test.py, with a version of the evaluation harness whose requests differ, and its
+conversations: every message of them has a type.
 
 usage: lm_eval_older_test.py PANDO
 """

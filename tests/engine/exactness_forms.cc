@@ -56,7 +56,7 @@ const Texts& plain_characters() {
   return all;
 }
 
-// The same inside a string of JSON that escapes only what it must.
+// Holds the same inside a string of JSON that escapes only what it must.
 const Texts& string_characters() {
   static const Texts all = [] {
     Texts characters = plain_characters();
@@ -128,7 +128,7 @@ CaseForm expression(Rng& rng) {
     pattern += part;
     texts = joined(texts, of_part);
   }
-  if (std::ranges::count(texts, "") > 0) {  // which has nothing to draw
+  if (std::ranges::count(texts, "") > 0) {  // an empty text has nothing to draw
     pattern += "b";
     texts = joined(texts, {"b"});
   }

@@ -45,21 +45,21 @@ struct Timed {
 // Sizes, planner, types, threads, chunking, memory, a random tree of prompts, order of arrival,
 // cancellations, repetition with a warm cache. kv_type: f32, f16 or bf16 is drawn where it is none.
 Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type);
-// The same without cancellations, by an engine of its own kind that goes by time.
+// Draws the same without cancellations, by an engine of its own kind that goes by time.
 Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& timed);
-// The same over models with recurrent layers: little memory for states, places at any distance.
+// Draws models with recurrent layers: little memory for states, places at any distance.
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
-// The same over models with windows: few window pages, many branches.
+// Draws models with windows: few window pages, many branches.
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
-// The same over models with latent attention, on one rank or several.
+// Draws models with latent attention, on one rank or several.
 Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type);
-// The same over models with mixtures of experts.
+// Draws models with mixtures of experts.
 Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
-// The same over ranks: any of the models above, in two stages, with positions in up to three parts,
-// by two ranks each.
+// Draws ranks: any of the models above, in two stages, with positions in up to three parts, by two
+// ranks each.
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
-// The same over eight ranks.
+// Draws eight ranks.
 Scenario draw_eight(uint64_t seed);
 // Models with states or windows over two to four stages, by up to two ranks each, with as many
 // steps in flight.

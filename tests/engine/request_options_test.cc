@@ -58,7 +58,7 @@ TEST(RequestOptions, RequestsKeepTheBounds) {
   ASSERT_GE(values.size(), 30u);
   for (const OptionValue& value : values) {
     SamplingOptions sampling;
-    sampling.max_tokens = std::numeric_limits<int>::max();  // which bounds min_tokens
+    sampling.max_tokens = std::numeric_limits<int>::max();  // it bounds min_tokens
     set_option_number(*value.option, value.value, sampling);
     const Status status = checked(sampling);
     EXPECT_EQ(status.ok(), value.good) << value.message();

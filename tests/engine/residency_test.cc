@@ -125,7 +125,7 @@ TEST(WindowResidency, TheLeastWindowPagesAreEnough) {
   Sequence& path = resident.enter(common + rest.substr(0, 40));
   ASSERT_TRUE(resident.compute(path, 4));
   resident.leave_all(/*keep=*/true);
-  for (const std::string& other : {text(12, 11), text(28, 17)}) {  // which take all window pages
+  for (const std::string& other : {text(12, 11), text(28, 17)}) {  // they take all window pages
     ASSERT_TRUE(resident.compute(resident.enter(other), 12));
     resident.leave_all(/*keep=*/false);
   }

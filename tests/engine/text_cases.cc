@@ -35,7 +35,7 @@ struct TextSizes {
   int page_len, tile_len, span_len;
 };
 
-// What a case runs, and what it compares.
+// Says what a case runs, and what it compares.
 struct TextScenario {
   std::string family;
   CaseDevice device;
@@ -86,7 +86,7 @@ TextScenario draw(const std::string& family, CaseDevice device, Random& random) 
   EngineOptions& engine = s.loop.engine;
   engine.sharing = std::array{"tree", "tree", "packed"}[between(random, 0, 2)];
   engine.threads = between(random, 1, 3);
-  engine.kv_type = between(random, 0, 1) == 0 ? KvType::kF16 : KvType::kF32;  // which is not asked
+  engine.kv_type = between(random, 0, 1) == 0 ? KvType::kF16 : KvType::kF32;  // it is not asked
   engine.context = kLongestText;
   engine.step_rows = std::array{1, 3, 7, 16, 64, 512}[between(random, 0, 5)];
   engine.isa = std::array{"", "portable", "avx2"}[between(random, 0, 2)];

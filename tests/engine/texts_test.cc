@@ -128,7 +128,7 @@ TEST(TextSteps, ACancelledTextLeavesNothing) {
   EXPECT_TRUE(loop.done.empty());
 }
 
-// Of two stages, one is at work while the other's step is over.
+// One of two stages is at work while the other's step is over.
 TEST(TextSteps, ATextGivenUpInFlightIsOpenUntilItsStepsAreOver) {
   const RankLayout layout{.spp = 2};
   ThreadPool pool(1);

@@ -96,7 +96,7 @@ TEST(KvSizes, GroupsOfAPageLieApart) {
     for (const kernel::KvView& view : memory.views())
       kernel::copy_pages(view, std::vector<PageCopy>{{1, 2, 8}});
     const std::byte* const copy = memory.views()[0].page(2);
-    if (type != DType::kI8) {  // which has padding
+    if (type != DType::kI8) {  // int8 has padding
       EXPECT_EQ(std::count(copy, copy + at, std::byte{3}), static_cast<std::ptrdiff_t>(at));
     }
   }

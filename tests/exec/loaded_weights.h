@@ -38,8 +38,8 @@ inline std::span<const std::byte> bytes_of(const model::Tensor& table) {
           static_cast<size_t>(table.shape[0]) * stored_bytes(table.type, table.shape[1])};
 }
 
-// The same for an engine. The configuration may differ from the files' in fields that their format
-// cannot hold.
+// Loads the same for an engine. The configuration may differ from the files' in fields that their
+// format cannot hold.
 struct LoadedModel {
   std::unique_ptr<const model::OpenedModel> files;
   model::ModelConfig config;
@@ -60,7 +60,7 @@ inline Result<LoadedModel> load_model(const std::filesystem::path& path,
       std::make_unique<exec::CpuModel>(std::move(static_cast<exec::Weights&>(*loaded)))};
 }
 
-// The same for the device "scalar".
+// Does the same for the device "scalar".
 inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
                                              std::optional<DType> requantised, ThreadPool& pool,
                                              const ModelShare& share = {},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostWeights = 2048;  // of a row
 
-// The same bits, or neither is a number.
+// Says whether both have the same bits, or neither is a number.
 bool is_alike(float a, float b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
 }

@@ -18,7 +18,7 @@ for suite in "${@:4}"; do
     rm -rf "$system/trial"
     mkdir "$system/trial"
     cp "$wheel" "$source/tests/install/wheel_trial.sh" "$source/docs/demo/documents.jsonl" "$source/examples/answer.py" "$system/trial"
-    # What pip would fetch, so that the system needs no network.
+    # This is what pip would fetch, so that the system needs no network.
     "$source/build-wheel/tools/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
       --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 \
       --dest "$system/trial" "numpy>=1.21"

@@ -132,7 +132,7 @@ std::vector<float> attention_in_floats(const KvShape& shape, float scale, float 
   return reference_attention(shape, from, position, fold, sink);
 }
 
-// The same with int8; key_scale(j), value_scale(j): scales of position j.
+// Does the same with int8; key_scale(j), value_scale(j): scales of position j.
 template <class Key, class KeyScale, class Value, class ValueScale>
 std::vector<float> attention_in_integers(const KvShape& shape, float scale, float cap,
                                          const float* q, int from, int position, const Key& key,

@@ -81,8 +81,8 @@ class Step {
                [&](const AttentionArgs& args) { attention(kernels, pool, args, scratch_); });
   }
 
-  // The same with every n_parts-th block of spans_each spans in one part; joins the states of the
-  // blocks.
+  // Does the same with every n_parts-th block of spans_each spans in one part; joins the states of
+  // the blocks.
   std::vector<float> run_parts(const Kernels& kernels, ThreadPool& pool, uint32_t n_parts,
                                uint32_t spans_each) {
     return run(Grouping::kMaximal, [&](const AttentionArgs& args) {

@@ -120,8 +120,8 @@ inline std::string paired_rows(const std::string& bytes, int64_t n_rows, int hea
   return out;
 }
 
-// The same of GLM-4.1V, whose checkpoints hold the first n_turn rows of a head in pairs, and whose
-// files do not.
+// Does the same for GLM-4.1V, whose checkpoints hold the first n_turn rows of a head in pairs, and
+// whose files do not.
 inline std::string halved_rows(const std::string& bytes, int64_t n_rows, int head_dim, int n_turn) {
   const size_t row = bytes.size() / static_cast<size_t>(n_rows);
   std::string out;

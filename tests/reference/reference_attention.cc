@@ -100,7 +100,7 @@ struct FloatHead {
   }
 };
 
-// The same in integers.
+// Holds the same in integers.
 struct Int8Head {
   const Options& options;
   float cap;

@@ -17,7 +17,7 @@ namespace pando::reference {
 
 struct BlockShape {
   int len, bytes;
-  std::vector<int> f16_at;  // where its numbers in f16 lie
+  std::vector<int> f16_at;  // its numbers in f16 lie here
 };
 
 // Shapes of the types that products read as groups, except q8_0 and q4_0; and of q3_K, which

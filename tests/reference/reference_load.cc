@@ -97,7 +97,7 @@ class Loader {
         {begin, begin + int64_t{n} * k}, n, k, integers_ == DType::kF32 ? std::nullopt : integers_};
   }
 
-  // The same for rows that become columns. Blocks go along rows: such weights become q8_0.
+  // Does the same for rows that become columns. Blocks go along rows: such weights become q8_0.
   Matrix turned(const std::string& name, int n, int k, int first, int n_all) {
     const Result<model::TensorView> view = tensor(name, {n_all, k});
     const bool blocks = view && comes_in_blocks(view->dtype);

@@ -14,7 +14,7 @@ namespace {
 
 using HeldList = std::vector<Piece>;
 
-// The same by a list that is searched.
+// Does the same by a list that is searched.
 class NaiveHeldPieces {
  public:
   explicit NaiveHeldPieces(size_t capacity) : capacity_(capacity) {}

@@ -154,7 +154,7 @@ class Killed(unittest.TestCase):
         return self.server
 
     def undisturbed(self, state, batch):
-        """The same batch in a copy of the state."""
+        """Runs the same batch in a copy of the state."""
         copy = self.folder / "copy"
         shutil.copytree(state, copy)
         server = self.start(copy)

@@ -15,7 +15,7 @@ struct BegunCase {
 void expect_to_go_on(uint16_t first, uint16_t second, const BegunCase& asked) {
   Json body = asked.body;
   body["stream"] = true;
-  body["cache"] = false;  // what was cached is said in the usage
+  body["cache"] = false;  // the usage says what was cached
   const Answer answer = ask_routed(first, asked.path, body);
   ASSERT_EQ(answer.status, 200) << answer.body;
   const ToldStream whole = told_stream(answer.body);

@@ -60,9 +60,9 @@ struct Answer {
   std::string ignored_fields;  // as a lenient server lists them
 
   Json json() const { return Json::parse(body); }
-  // Of a stream: the data of its events, without [DONE], which must stand at the end.
+  // Reads a stream: the data of its events, without [DONE], which must stand at the end.
   std::vector<Json> events() const;
-  // The same of a stream whose events have names, which must be their types.
+  // Does the same for a stream whose events have names, which must be their types.
   std::vector<Json> named_events() const;
 };
 
@@ -86,7 +86,7 @@ class Client {
   Answer read();
   void skip_until(std::string_view end);  // reads so far, and drops it
   size_t skip(size_t n_bytes);  // reads and drops; how many: fewer where the other side closed
-  // What comes until the other side closes; is_end: it ended what it sent, and broke nothing off.
+  // Reads until the other side closes; is_end: it ended what it sent, and broke nothing off.
   std::string read_all(bool* is_end = nullptr);
   size_t n_waiting();  // bytes that came and were not read
   void set_receive_buffer(int n_bytes);

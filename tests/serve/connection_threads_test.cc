@@ -1,4 +1,4 @@
-// Which thread serves a connection.
+// Connections are served by these threads.
 #include <atomic>
 #include <thread>
 

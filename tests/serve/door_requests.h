@@ -20,7 +20,7 @@ struct DoorAsk {
 struct DoorRequest {
   const char* path;
   Json (*body)(const DoorAsk&);
-  Json (*whole)(const Json& answer);                 // what the answer says
+  Json (*whole)(const Json& answer);                 // says what the answer says
   Json (*streamed)(const std::vector<Json>& parts);  // the same of a stream; null: no stream
   const char* stream_path = nullptr;                 // absent: `path`, with "stream" in the body
 };

@@ -340,7 +340,7 @@ TEST_F(Endpoints, LogprobsEndWithTheText) {
   Json body = completion("P");
   body.update({{"max_tokens", 12}, {"logprobs", 1}});
   const Json whole = post("/v1/completions", body)["choices"][0]["logprobs"];
-  // Of the byte tokenizer: a token that appears for the first time stops the answer there.
+  // The byte tokenizer has a token that appears for the first time: it stops the answer there.
   size_t at = 2;
   const auto seen = [&](size_t n) {
     for (size_t i = 0; i < n; ++i)
@@ -483,7 +483,7 @@ TEST(Doors, AModelMayHaveSeveralNames) {
   EXPECT_EQ(client.post("/v1/completions", body).status, 404);
 }
 
-// What a browser asks before a page's request, and what it sees with the answer.
+// A browser asks this before a page's request, and sees this with the answer.
 TEST(Doors, PagesOfAllowedOrigins) {
   serve::ServerOptions options = tiny_server_options();
   options.cors_origins = {"https://a.example"};

@@ -41,7 +41,7 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   too_much("/v1/answers", {{"context", whole}, {"questions", {"q"}}, {"template", many_times}});
   too_much("/v1/answers",
            {{"context", "c"}, {"questions", {"q"}}, {"stop_token_ids", Json(2000, 1)}});
-  // What each prompt has a copy of.
+  // Each prompt has a copy of these.
   Json biases, some(4000, "a");
   for (int i = 0; i < 1000; ++i) biases[std::to_string(i)] = 1;
   const std::string message =
@@ -55,7 +55,7 @@ TEST_F(Endpoints, TooMuchAtOnce) {
   too_much("/v1/completions", {{"prompt", "P"}, {"logprobs", 21}});
 }
 
-// What is asked for in so many words is given or refused; what is not, is what there is room for.
+// A length that is asked for is given or refused; one that is not is what there is room for.
 TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   const auto prompt = [](int n) { return std::string(static_cast<size_t>(n), 'x'); };
   Json body = {{"prompt", prompt(600)}, {"max_tokens", 41}, {"ignore_eos", true}};

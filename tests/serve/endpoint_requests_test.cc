@@ -8,7 +8,7 @@
 namespace pando::testing {
 namespace {
 
-// What clients of OpenAI send though they want nothing by it.
+// Clients of OpenAI send these though they want nothing by it.
 TEST_F(Endpoints, FieldsThatChangeNothing) {
   const Json talk = {{{"role", "system"}, {"content", "Be short."}},
                      {{"role", "user"}, {"content", "Q"}}};
@@ -296,7 +296,7 @@ TEST_F(Endpoints, ASeedIsAnyInteger) {
   error("/v1/completions", body);
 }
 
-// Where the server's files are is no affair of a client's.
+// A client never learns where the server's files are.
 TEST(ModelWithoutChats, IsNamedAsClientsKnowIt) {
   const TemporaryFolder folder;
   RandomModelOptions random;

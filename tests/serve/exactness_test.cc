@@ -1,6 +1,6 @@
-// The same request alone, under load, after a cache hit, streamed or not, to every endpoint that
-// asks the model: the same texts, and the same numbers to the last digit. PANDO_SLOW_TESTS: more of
-// it.
+// One request alone, under load, after a cache hit, streamed or not, to every endpoint that asks
+// the model, gives the same texts, and the same numbers to the last digit. PANDO_SLOW_TESTS: more
+// of it.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -164,7 +164,7 @@ void check_under_load(RunningServer& server, const std::vector<std::string>& alo
   leaver.join();
 }
 
-// Of a machine that is not this one.
+// These are costs of a machine that is not this one.
 constexpr const char* kCosts =
     R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 

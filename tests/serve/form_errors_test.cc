@@ -1,4 +1,4 @@
-// What the server tells of schemas and templates: errors with the field to blame, and parts
+// The server tells these of schemas and templates: errors with the field to blame, and parts
 // without effect.
 #include "serve/endpoints.h"
 

@@ -71,7 +71,7 @@ TEST(Isolation, PublicPrefixesAreSharedByAllKeys) {
   const size_t of_chat = reused(two, "/v1/chat/completions", chat);
   EXPECT_GT(of_chat, rules.size());
   EXPECT_LT(of_chat, rules.size() + 40);
-  // The same answer without it.
+  // One answer is the same without it.
   Json alone = {{"public_prefix", nullptr}};
   alone.update(prompt);
   EXPECT_EQ(ask(one, "/v1/completions", alone).json()["choices"],

@@ -44,7 +44,7 @@ void report(const char* what, int n, Clock::time_point start, Megabytes before) 
             << " MB; in use " << before.in_use << " MB, then " << after.in_use << " MB\n";
 }
 
-// What connections had is free again soon after they are closed.
+// Memory of connections is free again soon after they are closed.
 void expect_no_growth(Megabytes before) {
   constexpr double kNothing = 10;
   EXPECT_TRUE(soon([&] { return memory().in_use < before.in_use + kNothing; }))

@@ -1,4 +1,4 @@
-// What a server logs.
+// A server logs these.
 #pragma once
 
 #include <chrono>

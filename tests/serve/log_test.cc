@@ -1,4 +1,4 @@
-// What is said of requests, and under which names.
+// The log tells of requests, under these names.
 #include <chrono>
 #include <regex>
 

@@ -27,14 +27,14 @@ inline std::string all_metrics() {
   return metrics_of(server);
 }
 
-// Of the repository.
+// Reads a file of the repository.
 inline std::string source_file(const std::string& path) {
   std::ifstream file(PANDO_SOURCE_DIR "/" + path, std::ios::binary);
   EXPECT_TRUE(file) << path;
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of a series, as it is written: "name" or "name{label=\"value\"}".
+// Reads a series, as it is written: "name" or "name{label=\"value\"}".
 inline double metric_value(const std::string& text, const std::string& series) {
   const std::string line = "\n" + series + " ";
   const size_t at = ("\n" + text).find(line);

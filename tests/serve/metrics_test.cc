@@ -1,4 +1,4 @@
-// What a server tells Prometheus of itself.
+// A server tells Prometheus this of itself.
 #include "serve/metrics.h"
 
 #include <fcntl.h>

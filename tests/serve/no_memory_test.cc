@@ -73,7 +73,7 @@ bool fails(const void* place) {
 namespace pando::testing {
 namespace {
 
-// What the server said until it closed the connection.
+// Holds what the server said until it closed the connection.
 struct Heard {
   int status = 0;    // 0: nothing, or no whole answer
   std::string body;  // without what differs from one answer to the next
@@ -106,8 +106,8 @@ class PatientClient {
     return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  // What the server says until it closes the connection or the text is `whole`. Fails the test
-  // where it says nothing for long.
+  // Returns what the server says until it closes the connection or the text is `whole`. Fails the
+  // test where it says nothing for long.
   std::string read(const std::function<bool(const std::string&)>& whole) {
     std::string heard;
     char piece[4096];
@@ -186,7 +186,7 @@ std::vector<Heard> ask(uint16_t port, const std::vector<std::string>& requests) 
 }
 Heard ask(uint16_t port, const std::string& request) { return ask(port, std::vector{request})[0]; }
 
-// Whether it is an error that a client can read: alone, or at the end of a stream.
+// Says whether it is an error that a client can read: alone, or at the end of a stream.
 bool is_in_words(const Heard& heard) {
   const size_t at = heard.body.find("{\"error\":");
   if (at == std::string::npos || (heard.status == 200 && at == 0)) return false;
@@ -229,7 +229,7 @@ class ServerWithoutMemory : public ::testing::Test {
   void try_all(const std::vector<std::string>& requests, int64_t n_lasting = 1,
                int64_t stride = kStride) {
     const std::string name = requests[0].substr(0, requests[0].find(" HTTP"));
-    ask(server_->port(), requests);  // what is made once is there
+    ask(server_->port(), requests);  // all that is made once is there
     const std::vector<Heard> right = ask(server_->port(), requests);
     for (const Heard& one : right) ASSERT_EQ(one.status, 200) << one.body;
     int n_right = 0, n_words = 0, n_closed = 0;

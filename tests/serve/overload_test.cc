@@ -89,7 +89,7 @@ TEST(Overload, AListOfManyPromptsLeavesRoomForOthers) {
   }
 }
 
-// What the engine refuses is a status, though it says so when a stream would have begun.
+// A refusal of the engine is a status, though it comes when a stream would have begun.
 TEST(Overload, WhatIsTooMuchIsRefusedBeforeItBegins) {
   EngineOptions options = tiny_options();
   options.max_queue = 0.001;

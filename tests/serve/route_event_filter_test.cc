@@ -197,7 +197,7 @@ TEST(EventFilter, KeepsFailedResponsesUntilTheirErrors) {
   EXPECT_TRUE(of_request.finish());
 }
 
-// What was cached, and how far other answers are, differs at another replica.
+// Another replica differs in what was cached, and in how far other answers are.
 TEST(EventFilter, RepeatsBlocksWithOtherCounts) {
   struct Repeated {
     const char *told, *again;

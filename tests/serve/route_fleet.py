@@ -105,7 +105,7 @@ class Asked:
         return self
 
 
-# What differs between two equal answers: ids, times, and what was in a cache.
+# Two equal answers differ in these: ids, times, and what was in a cache.
 OWN = [(re.compile(r"\b([a-z]+[-_])[0-9a-f]{16}\b"), r"\1ID"), (re.compile(r'"(created|created_at|completed_at)":\d+'), r'"\1":0'),
        (re.compile(r'"(cached_tokens|cache_write_tokens|cache_read_input_tokens|cache_creation_input_tokens|input_tokens)":\d+'), r'"\1":0')]
 

@@ -222,7 +222,7 @@ TEST(Routed, AnswersNameTheirProcess) {
   }
 }
 
-// What a router adds to a body is not the client's.
+// A router's additions to a body are not the client's.
 TEST(Routed, BodiesMayBeLonger) {
   serve::ServerOptions options = tiny_server_options();
   options.max_body_bytes = 200;

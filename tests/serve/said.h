@@ -1,5 +1,5 @@
-// What an answer of the server says, whichever way it came: as a whole or as a stream, in numbers
-// or in base64. Answers with equal texts of it have equal bits.
+// An answer says the same whichever way it came: as a whole or as a stream, in numbers or in
+// base64. Answers with equal texts of it have equal bits.
 #pragma once
 
 #include <openssl/evp.h>
@@ -26,7 +26,7 @@ inline Json said_by_choices(const Json& choices) {
   return said;
 }
 
-// The same, put together from a stream.
+// Returns the same, put together from a stream.
 inline Json said_by_chunks(const std::vector<Json>& events) {
   constexpr const char* kLists[] = {"tokens", "token_logprobs", "top_logprobs", "text_offset"};
   Json said = Json::array();
@@ -58,7 +58,7 @@ inline Json said_by_chunks(const std::vector<Json>& events) {
   return said;
 }
 
-// Of /v1/answers. A stream has them in the order in which they were complete.
+// Reads /v1/answers. A stream has them in the order in which they were complete.
 inline Json said_by_answers(const std::vector<Json>& events) {
   std::vector<Json> answers;
   for (Json event : events) {
@@ -73,7 +73,7 @@ inline Json said_by_answers(const std::vector<Json>& events) {
   return answers;
 }
 
-// Of numbers, or of the base64 of their bytes.
+// Reads numbers, or the base64 of their bytes.
 inline std::vector<float> floats_of(const Json& embedding) {
   if (embedding.is_array()) return embedding.get<std::vector<float>>();
   const std::string& text = embedding.get_ref<const std::string&>();

@@ -117,8 +117,8 @@ TEST_F(Tls, OldVersionsAndStrangersAreRefused) {
   EXPECT_EQ(TlsClient(server.port(), tls).ask("GET", "/health").result_int(), 200u);
 }
 
-// What is no handshake ends the connection: an alert at most, no answer, no reset; and a line of
-// the log, which who only looked whether somebody listens does not get.
+// Bytes that are no handshake end the connection: an alert at most, no answer, no reset; and a line
+// of the log, which who only looked whether somebody listens does not get.
 TEST_F(Tls, PlainTextEndsTheConnection) {
   Lines lines;
   serve::ServerOptions logging = options();

@@ -127,7 +127,7 @@ TEST(GrammarBounds, ManyRequiredNames) {
       listed(3'000, [](const std::string& i) { return "\"p" + i + "\": {\"const\": 1}"; }) +
       R"(}, "additionalProperties": false})";
   expect_served(schema, 200'000, {text}, {"{}"});
-  // The same name again and again.
+  // One name comes again and again.
   expect_served(
       R"({"type": "object", "properties": {"a": {}}, "additionalProperties": false, "required": [)" +
           repeated("\"a\"", 100'000, ",") + "]}",

@@ -89,7 +89,7 @@ class Order:
         return [branch for branch in choice if self.may_hold(branch, value)] or choice
 
     def may_hold(self, schema, value, depth=0):
-        """Whether what is easily seen of a schema allows a value."""
+        """Says whether what is easily seen of a schema allows a value."""
         if not isinstance(schema, dict) or depth > 8:
             return schema is not False
         if isinstance(schema.get("$ref"), str):

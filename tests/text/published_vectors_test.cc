@@ -74,8 +74,8 @@ TEST(PublishedVectors, Llama2) {
   expect_vectors(shared_tokenizers() / "llama-2", "llama-spm");
 }
 
-// The same vocabulary as merges, by our own byte-pair encoding: the higher a piece's score, the
-// earlier it is merged.
+// Encodes by the same vocabulary as merges, by our own byte-pair encoding: the higher a piece's
+// score, the earlier it is merged.
 TEST(PublishedVectors, Llama2AsMerges) {
   PANDO_NEED_SHARED_TOKENIZERS();
   sentencepiece::SentencePieceProcessor model;

@@ -79,7 +79,7 @@ TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
       const bool circle = target == std::string("itself");
       std::filesystem::create_symlink(circle ? name : target, directory.path() / name);
       const Error error = load_error(directory);
-      EXPECT_NE(error.code, ErrorCode::kNotFound) << name;  // which would be no tokenizer at all
+      EXPECT_NE(error.code, ErrorCode::kNotFound) << name;  // that would be no tokenizer at all
       for (const char* part : {name, message}) {
         EXPECT_NE(error.message().find(part), std::string::npos)
             << part << " in: " << error.message();

@@ -7,7 +7,7 @@
 namespace pando::testing {
 namespace {
 
-// The same as in tools/unigram_golden.py. Change both together.
+// Makes the same as tools/unigram_golden.py. Change both together.
 std::vector<std::string> piece_texts(const Json& vocab) {
   uint64_t state = 1;
   const auto below = [&](uint64_t n) {

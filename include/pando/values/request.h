@@ -73,7 +73,7 @@ enum class Pooling {
   kLast,          // that of the last token
   kMean,          // the mean over all tokens: f32 sums in the order of positions, times 1/n
   kFirst,         // that of the first token, or of the first one behind `unpooled`
-  kRows,          // those of all tokens, one after another
+  kRows,          // rows of all tokens, one after another
   kMax,           // the maximum over all tokens, each channel by itself
   kMeanSqrtLen,   // f32 sums in the order of positions, times 1/sqrt(n)
   kWeightedMean,  // the mean, with the weight i + 1 at position i

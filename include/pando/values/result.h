@@ -63,7 +63,7 @@ class [[nodiscard]] Result {
  public:
   // Implicit, so that both are returned as they are.
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  // The same for an error.
+  // Does the same for an error.
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }  // there is a value

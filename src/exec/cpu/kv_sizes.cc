@@ -104,7 +104,7 @@ KvSizes KvSizes::shapes_of(const model::ModelSpec& spec, const KvOptions& option
     std::vector<kernel::KvShape>& groups = place.in_windows ? sizes.windows : sizes.pages;
     const model::Heads heads = spec.heads(i);
     if (std::ssize(groups) == place.group)
-      // Those of texts are there for two layers only, and embeddings are compared to others' f32.
+      // Texts keep theirs for two layers only, and embeddings are compared to others' f32.
       groups.push_back({.type = spec.both_ways ? DType::kF32 : options.type,
                         .n_kv_heads = heads.n_kv,
                         .head_dim = heads.head_dim,

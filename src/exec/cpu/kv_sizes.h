@@ -32,8 +32,8 @@ struct KvSizes {
   uint32_t window = 0;                   // the widest one; 0: pages are for all layers
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
-  // Of a position, beside its keys and values: what a row of a text keeps from pass to pass, its
-  // hidden state and its queries, as f32. 0: rows see what is before them.
+  // A row of a text keeps this from pass to pass, beside keys and values: its hidden state and its
+  // queries, as f32. 0: rows see what is before them.
   size_t text_row_bytes = 0;
 
   size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
@@ -44,7 +44,7 @@ struct KvSizes {
   // Shapes, the window and bytes, with the counts of `room`.
   static KvSizes in_room(const model::ModelSpec& spec, const KvOptions& options,
                          const KvRoom& room);
-  // The same without counts.
+  // Returns the same without counts.
   static KvSizes shapes_of(const model::ModelSpec& spec, const KvOptions& options);
   // kInvalidArgument if the memory holds no page, or more pages than PageId can number, or no
   // two states of a model that has states, or not one window.

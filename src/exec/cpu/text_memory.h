@@ -1,4 +1,4 @@
-// What the rows of a text keep from pass to pass, beside keys and values.
+// Text memory holds what rows of a text keep from pass to pass, beside keys and values.
 #pragma once
 
 #include <cstddef>

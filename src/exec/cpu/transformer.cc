@@ -206,7 +206,7 @@ int Transformer::mixed_dim(int i) const {
   return spec_.layers[i].mixer == model::Mixer::kAttention ? attention_.dim(i) : recurrent_.dim();
 }
 
-// The same of all ranks.
+// Returns the same of all ranks.
 float* Transformer::gathered_mixed(int i, uint32_t n_rows) {
   const model::Mixer mixer = spec_.layers[i].mixer;
   const LayerWeights& layer = weights_.layers[i];

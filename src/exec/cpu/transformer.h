@@ -52,8 +52,8 @@ class Transformer {
   const float* forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                        const StateMemory& states, const float* before = nullptr);
 
-  // The same for the step's texts, of a model whose rows see both ways. `before` and, of a stage
-  // that is not the last, the result are the rows of the pass between both stages.
+  // Does the same for the step's texts, of a model whose rows see both ways. `before` and, of a
+  // stage that is not the last, the result are the rows of the pass between both stages.
   const float* encode(const StepPlan& plan, const KvViews& kv, const TextMemory& memory,
                       const float* before = nullptr);
 

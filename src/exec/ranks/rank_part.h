@@ -63,7 +63,7 @@ class RankPart {
   size_t state_bytes_;                        // of a block's states for one row
   std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows
-  std::optional<KvExchange> exchange_;        // where positions are divided
+  std::optional<KvExchange> exchange_;        // set if positions are divided
   std::unique_ptr<StageExecutor> executor_;
   std::vector<float> before_;  // [own rows, d_model] of the stage before
   std::vector<float> hidden_;  // [its outputs of the last step, d_model], in the last stage

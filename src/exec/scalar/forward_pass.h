@@ -26,7 +26,7 @@ class ForwardPass {
   // of a stage that is not the last, all rows.
   Rows forward(const StepPlan& plan, const KvViews& kv, const StateMemory& states,
                const float* before) const;
-  // The same for the step's texts, pass by pass.
+  // Does the same for the step's texts, pass by pass.
   Rows encode(const StepPlan& plan, const KvViews& kv, const TextMemory& memory,
               const float* before) const;
   // hidden: [n, d_model] -> out: [n, vocab].

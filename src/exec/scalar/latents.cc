@@ -14,7 +14,7 @@ Projections project_latents(const ProjectedLayer& layer, const Rows& h,
   const LatentConfig& l = spec.latent;
   const size_t rank = l.rank, still = l.still_dim, turning = l.rope_dim, head_dim = rank + turning;
   const Rows first = multiply(layer.weights.stack(Role::kQkv), h, layer.pool);
-  const size_t latents = first.width - head_dim;  // where they begin
+  const size_t latents = first.width - head_dim;  // they begin here
   Rows queries = columns(first, 0, latents);
   if (l.query_rank > 0) {
     const float* const norm = layer.weights.values(Role::kQNorm).data();

@@ -18,7 +18,7 @@ struct Projections {
   Rows keys, values;  // [heads.n_kv, head_dim]; no rows if the layer reads those of another
 };
 
-// What both kinds of attention read of a layer.
+// Both kinds of attention read this of a layer.
 struct ProjectedLayer {
   const model::ModelSpec& spec;  // of the stage
   int index;                     // in the stage
@@ -33,7 +33,7 @@ Projections project_heads(const ProjectedLayer& layer, const Rows& h,
 // Multiplies attended values by the sigmoids of the gates.
 void gate_heads(const ProjectedLayer& layer, const Rows& queries, Rows& attended);
 
-// The same for latent attention (docs/arithmetic.md, "Latent attention").
+// Does the same for latent attention (docs/arithmetic.md, "Latent attention").
 Projections project_latents(const ProjectedLayer& layer, const Rows& h,
                             std::span<const uint32_t> positions);
 // [n_rows, n_heads * value_dim].

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kScalar = "scalar";
 
-// Of one weight in memory: f32, or an integer and its share of what the group has.
+// Counts one weight in memory: f32, or an integer and its share of what the group has.
 double bytes_of_weight(DType type) {
   if (type == DType::kI8) return 1;
   const GroupForm form = group_form(type);

@@ -1,4 +1,4 @@
-// What the rows of encoders point to.
+// Hooks read the configurations of encoders.
 #include <algorithm>
 
 #include "base/errors.h"

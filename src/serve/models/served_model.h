@@ -16,7 +16,7 @@ struct ServedModel {
   size_t n_bytes = 0;                // weights, keys and values
 };
 
-// Of all models of a server.
+// All models of a server have these in common.
 struct SharedParts {
   ServerOptions options;  // with the names of all models
   std::shared_ptr<ResponseDatabase> responses;

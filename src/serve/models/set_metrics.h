@@ -14,7 +14,7 @@ class ModelShelf;
 class SetMetrics : public HttpMetrics {
  public:
   SetMetrics() : HttpMetrics("pando_") {}
-  // Those of the models that are loaded have the label `model`.
+  // Metrics of the models that are loaded have the label `model`.
   std::string text(const ModelShelf& shelf, size_t n_connections, size_t n_body_bytes) const;
 };
 

@@ -18,7 +18,7 @@ export function make(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-// The same of SVG.
+// Does the same for SVG.
 export function draw(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }

@@ -216,7 +216,7 @@ std::optional<ArgumentRules::Rule> ArgumentRules::add_own(Schema schema, const P
   const auto members = schema.compiler.members_of(object);
   if (!members) return std::nullopt;
   const Rule all = builder_.add_rule();
-  State none = builder_.start(all), some = builder_.state();  // what was written so far
+  State none = builder_.start(all), some = builder_.state();  // all or none was written so far
   for (const Property& member : *members) {
     const std::optional<Rule> rule = add_member(schema, member);
     if (!rule) return std::nullopt;

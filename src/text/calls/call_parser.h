@@ -107,7 +107,7 @@ class CallParser {
   size_t n_of_prompt_ = 0;  // of the bytes from at_, those that the prompt had: they are no text
   bool is_final_ = false;
   bool waits_for_call_ = false;  // held_ begins a call
-  size_t begun_at_ = 0;          // where it begins in held_
+  size_t begun_at_ = 0;          // it begins here in held_
   size_t tried_ = 0;             // size of held_ when it was last looked at
   bool may_end_ = false;         // a character has come since then that can end a call
   bool has_text_ = false;        // a text besides white space has come

@@ -16,7 +16,7 @@ struct ReadCall {
   std::string arguments;  // text of a JSON object; as the model wrote it, where that is JSON
 };
 
-// Which names a call may have.
+// Says which names a call may have.
 enum class Names { kAny, kOffered };
 
 // A call of the format whose call_begin was taken. Stops behind the arguments, and behind the first

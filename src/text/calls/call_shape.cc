@@ -105,7 +105,7 @@ bool set_head(std::string_view text, size_t from, size_t arguments, const TrialC
 
 // The texts around keys and values that are not written as JSON.
 struct Gaps {
-  size_t keys = 0;          // where the first key begins
+  size_t keys = 0;          // the first key begins here
   std::string_view before;  // between the name and the first key
   std::string_view key_to_value, key_to_number;
   std::string_view value_to_key;

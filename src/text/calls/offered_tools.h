@@ -25,7 +25,7 @@ class OfferedTools {
   // A list as chat templates get it, or of functions without the object around them. Entries
   // without a name are left out. kInvalidArgument for anything but a list of JSON.
   static Result<OfferedTools> parse(std::string_view json);
-  // The same of a value. Anything but a list offers none.
+  // Reads the same from a value. Anything but a list offers none.
   static OfferedTools of(const JsonValue& tools);
 
   // Removes tools with other names. Does nothing if `names` is empty.

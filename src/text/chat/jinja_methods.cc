@@ -35,7 +35,7 @@ Value dict_get(Evaluator& in, const Value& self, const CallArgs& args) {
 
 Value copy(Evaluator&, const Value& self, const CallArgs& args) {
   const Bound none("copy()", args, {});
-  return self;  // which nothing can change
+  return self;  // nothing can change it
 }
 
 Value list_index(Evaluator& in, const Value& self, const CallArgs& args) {

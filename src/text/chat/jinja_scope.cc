@@ -35,7 +35,7 @@ struct Symbols {
       if (at->known.contains(name)) return Place{up, at->slot(name)};
     return std::nullopt;
   }
-  // The same for the outer scopes, counted from this one.
+  // Does the same for the outer scopes, counted from this one.
   std::optional<Place> find_outside(const std::string& name) const {
     if (parent == nullptr) return std::nullopt;
     std::optional<Place> place = parent->find(name);

@@ -205,7 +205,7 @@ Builder::State Builder::regex(State from, const Regex& regex, Encoding encoding)
     case Regex::Kind::kTextEnd:
       break;
   }
-  return state();  // which nothing leads to: callers make automata of patterns with such ends
+  return state();  // nothing leads to it: callers make automata of patterns with such ends
 }
 
 void Builder::automaton(State from, const CharDfa& dfa, Encoding encoding, State to) {

@@ -48,7 +48,7 @@ class Builder {
 
   State state();
   void empty(State from, State to);  // without a byte
-  // The same, but the two stay apart: fewer states, and more of them at a time.
+  // Does the same, but the two stay apart: fewer states, and more of them at a time.
   void jump(State from, State to);
   void bytes(State from, uint8_t first, uint8_t last, State to);
   void call(State from, Rule rule, State to);

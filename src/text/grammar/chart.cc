@@ -9,7 +9,7 @@ namespace pando::grammar {
 namespace {
 
 constexpr uint32_t kNoEdge = UINT32_MAX;
-constexpr size_t kFewConfigs = 16;  // which are looked through
+constexpr size_t kFewConfigs = 16;  // so many are looked through
 constexpr size_t kSlots = 65'536;
 static_assert(kSlots >= 2 * kMostConfigs && (kSlots & (kSlots - 1)) == 0);
 

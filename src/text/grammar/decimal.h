@@ -28,8 +28,8 @@ bool is_less(const Decimal& a, const Decimal& b);
 // Numbers of JSON: with a fraction and an exponent where it is not an integer.
 Regex integer_texts();
 Regex number_texts();
-// The same with at most 18 digits on each side of the point and 2 of an exponent, so that a reader
-// that has only doubles reads no infinity.
+// Matches the same with at most 18 digits on each side of the point and 2 of an exponent, so that a
+// reader that has only doubles reads no infinity.
 Regex short_integer_texts();
 Regex short_number_texts();
 // Numbers without exponent that are at least or at most `bound`, or above or below it. Together

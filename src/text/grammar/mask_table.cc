@@ -92,7 +92,7 @@ class Walk {
     return (node.kinds & ~(kPlainAscii | kNotAscii)) == 0 && node.n_characters > 0 &&
            node.n_characters <= grammar_.n_free_characters(state);
   }
-  // The same for one config; local states need no chart.
+  // Does the same for one config; local states need no chart.
   void one_config(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
     const Chart::Config config = chart_.config(from.begin);
     // At the bottom there is no caller: the end of the rule is the end of the text.

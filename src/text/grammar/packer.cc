@@ -6,7 +6,7 @@ namespace pando::grammar {
 
 namespace {
 
-constexpr size_t kFewSteps = 3;      // which are looked through
+constexpr size_t kFewSteps = 3;      // so many are looked through
 constexpr size_t kMostRows = 8'192;  // 1 KiB each
 
 }  // namespace
@@ -31,7 +31,7 @@ void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
 // `to` through plain states.
 bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more,
                           uint32_t to) const {
-  uint32_t known = Grammar::kNone;  // which is looked at already
+  uint32_t known = Grammar::kNone;  // it is looked at already
   for (int byte = first; byte <= last; ++byte) {
     const uint32_t next = grammar_->next(from, static_cast<uint8_t>(byte));
     if (next == Grammar::kNone) return false;

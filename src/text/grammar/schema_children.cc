@@ -19,7 +19,7 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
     bool is_known = false;
     document->work(part->size() / 64);
     if (const Node properties = SchemaDocument::find(part, "properties")) {
-      document->work(properties->size() / 256);  // which are looked through
+      document->work(properties->size() / 256);  // they are looked through
       if (const Node inside = SchemaDocument::find(properties, name)) {
         add_once(&all, inside);
         is_known = true;

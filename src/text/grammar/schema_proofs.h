@@ -12,7 +12,7 @@ bool bounds_contradict(const SchemaFacts& facts);
 // True if the value is valid under all of `schemas`.
 bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases,
               SchemaDocument* document);
-// The same for the facts of a case; "enum" and "const" are not looked at.
+// Does the same for the facts of a case; "enum" and "const" are not looked at.
 bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
            SchemaDocument* document);
 

@@ -75,7 +75,7 @@ void merge_parts(const Kernels& kernels, const AttentionArgs& args, const Attent
   }
 }
 
-// The same up to the end of each block that is here.
+// Does the same up to the end of each block that is here.
 void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args, const AttentionSplit& split,
                      const PartialStates& partials, int row) {
   const AttentionBlocks& blocks = *split.blocks;

@@ -122,8 +122,8 @@ class AttentionItem {
   void list_chunks(const AttentionTask* task, int turn);
   // Folds a tile into the states of slot `slot` for the task's rows of this item that see it.
   void attend(const AttentionTask& task, int slot, int turn);
-  // The same for rows [begin, end), which all see the tile; it is their first one of the span, or
-  // of none of them.
+  // Does the same for rows [begin, end), which all see the tile; it is their first one of the span,
+  // or of none of them.
   void attend_rows(const AttentionTask& task, int slot, int turn, int begin, int end, bool first);
   SpanState state(int slot, int query) const;
   // Every row that has reached `span` gets its state; a row that ends here is finished.

@@ -35,7 +35,7 @@ struct Kernels {
   void (*rope)(float* x, const float* cos, const float* sin, int n);
   // out[i] = silu(gate[i]) * up[i]; all [n]; out may be gate or up.
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
-  // The same with GELU, approximated by tanh.
+  // Does the same with GELU, approximated by tanh.
   void (*geglu)(const float* gate, const float* up, int n, float* out);
   // out[i] = GELU of x[i], approximated by tanh, and by erf; both [n]; out may be x.
   void (*gelu)(const float* x, int n, float* out);

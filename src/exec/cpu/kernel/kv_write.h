@@ -31,7 +31,7 @@ void write_kv(const Kernels& kernels, ThreadPool& pool, const KvWrite& write);
 // Rows to write together: neighbours fill the same cache lines of a key chunk.
 inline constexpr uint32_t kKvRowsEach = 16;
 
-// The same for rows [begin, end), on this thread.
+// Does the same for rows [begin, end), on this thread.
 void write_kv_rows(const Kernels& kernels, const KvWrite& write, uint32_t begin, uint32_t end);
 
 // Carries out copies of one group in order (a later one may read what an earlier one wrote).

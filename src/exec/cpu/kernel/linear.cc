@@ -63,7 +63,7 @@ Cut cut(std::span<const Tile> tiles, bool one_group, int64_t m, int n, int k, in
   const int panels_each =
       std::clamp(c.n_panels * n_tiles / (items_each * n_threads), 1, most_panels);
   c.n_parts = (c.n_panels + panels_each - 1) / panels_each;
-  // The same number for each thread, so that none waits for another's last one.
+  // Each thread gets the same number, so that none waits for another's last one.
   if (one_group)
     c.n_parts = std::min((c.n_parts + n_threads - 1) / n_threads * n_threads, c.n_panels);
   return c;

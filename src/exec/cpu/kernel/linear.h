@@ -51,8 +51,8 @@ class PackedRows {
 // y[m][i] = sum over k of x[m][k] * w[i][k]; y: [m, n] f32 rows `y_stride` apart.
 void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
               float* y, int64_t y_stride);
-// The same with a matrix for each group of rows, all of one type and shape. A matrix is read once
-// for every tile of its rows.
+// Does the same with a matrix for each group of rows, all of one type and shape. A matrix is read
+// once for every tile of its rows.
 void multiply(const Kernels& kernels, ThreadPool& pool, std::span<const PackedMatrix* const> w,
               const PackedRows& x, float* y, int64_t y_stride);
 
@@ -65,7 +65,7 @@ struct LinearArgs {
   int64_t y_stride;
 };
 
-// The same of rows that are not packed yet; `scratch` holds them packed.
+// Does the same for rows that are not packed yet; `scratch` holds them packed.
 void linear(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const LinearArgs& args,
             PackedRows& scratch);
 

@@ -15,7 +15,7 @@ namespace pando::kernel {
 // The first type of weights with which a few products differ from the portable table's in any bit;
 // nothing if none does. Takes some milliseconds.
 std::optional<DType> first_wrong_product(const Kernels& kernels);
-// The same, computed once for each table; these live as long as the program. Any thread.
+// Returns the same, computed once for each table; these live as long as the program. Any thread.
 std::optional<DType> known_wrong_product(const Kernels& kernels);
 
 struct KernelChoice {

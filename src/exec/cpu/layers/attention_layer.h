@@ -29,7 +29,7 @@ struct AttentionOptions {
   LayerAttention attention;   // empty: kernel::attention
   SpreadRows spread = {};     // empty: all rows are computed here
   GatherRows gather;          // empty: one rank has all heads
-  ModelShare share;           // which of them are here
+  ModelShare share;           // part of them that is here
 };
 
 // Owned by one Transformer, used by its thread.
@@ -54,7 +54,7 @@ class AttentionLayer {
   float* projected(int layer, uint32_t row) {
     return qkv_.as<float>() + row * parts_[layer].row_len;
   }
-  // Of these, queries and their gates, which attention needs; they come first.
+  // Counts the queries and their gates among these, which attention needs; they come first.
   size_t query_len(int layer) const { return parts_[layer].keys; }
   float* row(int layer, uint32_t row) { return outputs_ + size_t{row} * dim(layer); }
   int dim(int layer) const { return spec_.attended_dim(layer); }

@@ -31,8 +31,8 @@ class Products {
                 float* y) {
     multiply(std::span(&w, 1), n_rows, source, y);
   }
-  // The same of rows in groups: w has the matrices of each group, which have the types and sizes of
-  // the first one's. group_ends: the row behind each group, ascending.
+  // Does the same for rows in groups: w has the matrices of each group, which have the types and
+  // sizes of the first one's. group_ends: the row behind each group, ascending.
   void multiply(std::span<const std::span<const kernel::PackedMatrix>> w,
                 std::span<const int> group_ends, kernel::RowSource source, float* y,
                 int64_t y_stride = 0);

@@ -27,7 +27,7 @@ class TensorLoader {
                const kernel::Kernels& kernels)
       : source_(source), requantised_(requantised), kernels_(kernels) {}
 
-  // The same, but for quantised matrices that would be kept as stored: these get the model's type.
+  // Does the same, but quantised matrices that would be kept as stored get the model's type.
   TensorLoader widening() const {
     TensorLoader other = *this;
     other.widens_ = true;
@@ -51,7 +51,7 @@ class TensorLoader {
   // A matrix of these rows for each head.
   Status heads(const model::Tensor& tensor, const HeadRows& rows,
                std::vector<kernel::PackedMatrix>& out) const;
-  // The same, with the rows as columns. Blocks go along rows: such weights become q8_0.
+  // Does the same, with the rows as columns. Blocks go along rows: such weights become q8_0.
   Status turned_heads(const model::Tensor& tensor, const HeadRows& rows,
                       std::vector<kernel::PackedMatrix>& out) const;
 

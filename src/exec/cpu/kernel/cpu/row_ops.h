@@ -15,7 +15,7 @@ template <class S>
 struct Exp2 {
   using F = typename S::F;
   static F of(F x) { return of_at_most_127(S::min(S::set1(127.0f), x)); }  // NaN stays NaN
-  // The same for x that is not above 127, or NaN.
+  // Does the same for x that is not above 127, or NaN.
   static F of_at_most_127(F x) {
     const F lowest = S::set1(-125.0f);
     const F n = S::round(S::max(lowest, x));

@@ -184,9 +184,9 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
-  // The same for integers of four bits that are stored with an offset: sums over one group of 32
-  // activations, with a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the
-  // high halves.
+  // Does the same for integers of four bits that are stored with an offset: sums over one group of
+  // 32 activations, with a bias of -offset * their sum. [16][4]: the low halves of the bytes, and
+  // the high halves.
   static NibbleSums first_nibbles(int32_t bias) {
     NibbleSums sums;
     for (int32_t& lane : sums.lane) lane = bias;
@@ -232,7 +232,7 @@ struct SimdPortable {
     }
     return w;
   }
-  // The same as integers + 128, for load_weights.
+  // Gives the same as integers + 128, for load_weights.
   template <int kOffset>
   static void store_codes(uint8_t* p, Nibbles w) {
     for (int i = 0; i < 64; ++i) {
@@ -264,7 +264,7 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(a.lane[i]);
     return r;
   }
-  // The same for u8 shares and s8 values, sixteen times four of each.
+  // Does the same for u8 shares and s8 values, sixteen times four of each.
   struct Values {
     int8_t q[16][4];
   };
