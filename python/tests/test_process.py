@@ -63,7 +63,7 @@ print(engine.answer(CONTEXT, [QUESTION])[0].text)
 @pytest.mark.parametrize(
     "call",
     [
-        "engine.run_batch([{'prompt': 'Velina', 'n': 200, 'max_tokens': 400, 'ignore_eos': True}] * 20, print)",
+        "engine.run_batch([{'prompt': 'Velina', 'n': 200, 'max_tokens': 400, 'ignore_eos': True}] * 20, lambda result: None)",
         "engine.perplexity('Velina works as a tailor. ' * 40000)",
         "engine.embed(['Velina works as a tailor. ' * 60] * 8000)",
         "[None for _ in engine.stream_prompt('Velina', n=4000, max_tokens=400, ignore_eos=True, temperature=1.0)]",
