@@ -447,7 +447,10 @@ Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type) {
 void as_plain(Scenario& s) {
   EngineOptions& engine = s.loop.engine;
   engine.isa.clear();
-  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  if (engine.sharing.find(':') != std::string::npos) {
+    engine.sharing = "packed";  // which keeps windows in pages of their own
+    set_memory_with_states(s);
+  }
   if (s.ranks.n_ranks() == 1) return;
   s.n_pages *= s.ranks.kvp;  // as many for all as for each part
   s.ranks.kvp = s.ranks.tp = 1;

@@ -61,7 +61,8 @@ const CaseSet kSets[] = {
      60'000'000,
      {CaseWeights::kF32, CaseWeights::kF16, CaseWeights::kQ8_0}},
     {"InFlight", &ExactnessCases::run_in_flight, 110'000'000, {CaseWeights::kBF16}},
-    {"Forms", &ExactnessCases::run_forms, 100'000'000, {CaseWeights::kBF16, CaseWeights::kQ8_0}}};
+    {"Forms", &ExactnessCases::run_forms, 100'000'000, {CaseWeights::kBF16, CaseWeights::kQ8_0}},
+    {"Begun", &ExactnessCases::run_begun, 110'000'000, {CaseWeights::kF32}}};
 
 class ScalarExactness : public ::testing::TestWithParam<CaseSet> {};
 
