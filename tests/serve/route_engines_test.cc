@@ -154,7 +154,7 @@ TEST(RouteEngines, KeysOfRouters) {
   route.key = "0123456789abcdef";
   RunningRouter with({server.port()}, route);
   Client refused(without.port()), client(with.port());
-  const Json body = {{"prompt", "P"}, {"max_tokens", 2}};
+  const Json body = {{"prompt", "P"}, {"max_tokens", 2}, {"ignore_eos", true}};
   EXPECT_EQ(refused.post("/v1/completions", body).status, 503);
   EXPECT_EQ(client.post("/v1/completions", body).status, 200);
   EXPECT_NE(client.get("/metrics").body.find("pando_generated_tokens_total 2"), std::string::npos);
