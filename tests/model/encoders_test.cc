@@ -85,6 +85,7 @@ TEST(EncoderConfigs, HavePositionsWindowsAndRotations) {
   const ModelConfig roberta = config_of_fixture("roberta");
   EXPECT_EQ(roberta.n_learned_positions, 96);
   EXPECT_EQ(roberta.position_offset, 2);
+  EXPECT_EQ(roberta.pad_token, 1);
   EXPECT_EQ(roberta.max_positions, 94);
   // Half of local_attention on each side, and the row itself.
   const ModelConfig modern = config_of_fixture("modernbert");

@@ -88,7 +88,8 @@ void write_bert(const ModelConfig& config, ordered_json& object) {
 void read_roberta(Fields& fields, ModelConfig& config) {
   read_usual(fields, config);
   config.n_token_types = whole(fields, kTypes, kTypeCounts, 2);
-  read_positions(fields, 1 + whole(fields, kPad, {0, kMaxPositions}, 1), config);
+  config.pad_token = whole(fields, kPad, {0, kMaxPositions}, 1);
+  read_positions(fields, 1 + *config.pad_token, config);
 }
 
 void write_roberta(const ModelConfig& config, ordered_json& object) {
