@@ -37,6 +37,7 @@ struct JobTask {
 };
 constexpr JobTask kJobTasks[] = {{"embeddings", open_embeddings},
                                  {"rerank", open_rerank},
+                                 {"classify", open_classify},
                                  {"score", open_score},
                                  {"perplexity", open_perplexity},
                                  {"batch", open_batch}};
