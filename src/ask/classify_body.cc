@@ -22,7 +22,7 @@ struct ClassifiedTexts {
   const char* list_name = "input";
   ClassifyOptions options;
   std::vector<ClassifiedText> texts;
-  bool is_list = true;    // the body has a list of texts instead of one
+  bool is_list = true;     // the body has a list of texts instead of one
   bool truncates = false;  // texts beyond the context are cut
 };
 
@@ -178,7 +178,8 @@ Result<std::unique_ptr<Body>> read_classify_body(const Json& json, const BodyCon
     const bool has_form = one.is_string() || (asked.is_list && one.size() == 2);
     ClassifiedText text;
     if (!has_form || !read_text_or_pair(one, text))
-      return invalid_field("input", "has {}, expected a text, or a list of texts and pairs of texts",
+      return invalid_field("input",
+                           "has {}, expected a text, or a list of texts and pairs of texts",
                            found_text(one));
     asked.texts.push_back(std::move(text));
   }

@@ -11,8 +11,7 @@ namespace pando::ask {
 namespace {
 
 class ClassifyLine : public TextLine {
-  void add_results(const Completion& answer, const LineWriting& with,
-                   Json& output) const override {
+  void add_results(const Completion& answer, const LineWriting& with, Json& output) const override {
     add_labels(answer, with.options.classify, with.model, questions[0].classified->first, output);
   }
 };

@@ -12,8 +12,7 @@ namespace pando::ask {
 namespace {
 
 class EmbedLine : public TextLine {
-  void add_results(const Completion& answer, const LineWriting& with,
-                   Json& output) const override {
+  void add_results(const Completion& answer, const LineWriting& with, Json& output) const override {
     const EmbedOptions& embed = with.options.embed;
     if (embed.output == EmbedOutput::kVector)
       output["embedding"] = values_json(embedding_of(answer, embed));

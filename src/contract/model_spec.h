@@ -202,7 +202,7 @@ struct ModelSpec {
   int position_offset = 0;      // row of position 0 in it
   // A token that adds the row before that of position 0, and that positions do not count.
   std::optional<int32_t> pad_token = {};
-  int n_token_types = 0;        // rows of the table of types, added too; 0: none
+  int n_token_types = 0;  // rows of the table of types, added too; 0: none
   // Attention and feed-forward read the same row, by one norm or one each, and both outputs are
   // added to it.
   bool parallel = false;

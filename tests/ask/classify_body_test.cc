@@ -171,8 +171,7 @@ TEST_F(ClassifyBodies, TextsAreCutToTheContextOnlyIfAsked) {
 
 TEST_F(ClassifyBodies, ListsHaveTextsAndPairs) {
   const auto model = classifier("bert-three");
-  const auto body =
-      of_model(read_classify_body, R"({"input": ["a page", ["a", "page"]]})", *model);
+  const auto body = of_model(read_classify_body, R"({"input": ["a page", ["a", "page"]]})", *model);
   ASSERT_EQ(body->requests.size(), 2u);
   EXPECT_TRUE(body->requests[0].token_types.empty());
   EXPECT_EQ(body->requests[1].token_types.back(), 1);

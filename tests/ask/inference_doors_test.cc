@@ -159,8 +159,7 @@ TEST_F(Tei, TokensHaveVectors) {
   const TemporaryFolder folder;
   testing::copy_bge_m3(folder.path() / "m");
   const auto model = Model::load(folder.path() / "m", {.threads = 1}).value();
-  const EmbedOptions options =
-      embed_options_for(*model, {.output = EmbedOutput::kTokens}).value();
+  const EmbedOptions options = embed_options_for(*model, {.output = EmbedOutput::kTokens}).value();
   const auto headed = read(read_tei_tokens_body, R"({"inputs": ["a page"]})", *model);
   ASSERT_TRUE(headed.ok()) << headed.error().message();
   const Completion two{.embedding = std::vector<float>(64, 0.5F), .prompt_tokens = 2};
@@ -174,8 +173,7 @@ TEST_F(Tei, TokensHaveWeights) {
   const TemporaryFolder folder;
   testing::copy_bge_m3(folder.path() / "m");
   const auto model = Model::load(folder.path() / "m", {.threads = 1}).value();
-  const EmbedOptions options =
-      embed_options_for(*model, {.output = EmbedOutput::kWeights}).value();
+  const EmbedOptions options = embed_options_for(*model, {.output = EmbedOutput::kWeights}).value();
   const auto made = read(read_tei_weights_body, R"({"inputs": "What is a page?"})", *model);
   ASSERT_TRUE(made.ok()) << made.error().message();
   const Request& request = (*made)->requests[0];

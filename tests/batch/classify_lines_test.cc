@@ -19,8 +19,8 @@ struct ClassifierRun {
 };
 
 // Models of tools/classifier_golden.py, whose files limit texts to 64 tokens. context: 0: theirs.
-ClassifierRun run_classifier(const std::string& name, BatchTask task, const Json& line,
-                             int context, TooLong too_long) {
+ClassifierRun run_classifier(const std::string& name, BatchTask task, const Json& line, int context,
+                             TooLong too_long) {
   const auto model = Model::load(PANDO_SOURCE_DIR "/tests/task/data/classifiers/" + name,
                                  {.weights = WeightType::kF32, .threads = 1})
                          .value();
@@ -46,8 +46,8 @@ std::string hundred_tokens() {
 }
 
 TEST(ClassifierLines, AreCutToTheLimitOfTheFiles) {
-  const ClassifierRun ran =
-      run_classifier("bert-three", BatchTask::kClassify, {{"text", hundred_tokens()}}, 0, TooLong::kError);
+  const ClassifierRun ran = run_classifier("bert-three", BatchTask::kClassify,
+                                           {{"text", hundred_tokens()}}, 0, TooLong::kError);
   ASSERT_EQ(ran.lines.size(), 1u);
   EXPECT_EQ(ran.lines[0]["prompt_tokens"], 64);
   EXPECT_EQ(ran.lines[0]["cut_tokens"], 38);  // of 100, and 2 around them
@@ -56,15 +56,18 @@ TEST(ClassifierLines, AreCutToTheLimitOfTheFiles) {
 
 TEST(ClassifierLines, AreCutToTheContextOnlyIfAsked) {
   const Json line = {{"text", hundred_tokens()}};
-  const ClassifierRun refused = run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kError);
+  const ClassifierRun refused =
+      run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kError);
   EXPECT_TRUE(refused.lines.empty());
   EXPECT_EQ(refused.summary.failed, 1u);
   ASSERT_EQ(refused.problems.size(), 1u);
   EXPECT_NE(refused.problems[0].find("context length is 16 tokens"), std::string::npos);
-  const ClassifierRun skipped = run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kSkip);
+  const ClassifierRun skipped =
+      run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kSkip);
   EXPECT_EQ(skipped.summary.failed, 0u);
   EXPECT_EQ(skipped.summary.skipped, 1u);
-  const ClassifierRun cut = run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kTruncateMiddle);
+  const ClassifierRun cut =
+      run_classifier("bert-three", BatchTask::kClassify, line, 16, TooLong::kTruncateMiddle);
   ASSERT_EQ(cut.lines.size(), 1u);
   EXPECT_EQ(cut.lines[0]["prompt_tokens"], 16);
   EXPECT_EQ(cut.lines[0]["cut_tokens"], 86);
@@ -73,14 +76,17 @@ TEST(ClassifierLines, AreCutToTheContextOnlyIfAsked) {
 
 TEST(ClassifierLines, PairsOfARerankerFollowTheSameRule) {
   const Json line = {{"query", "a page"}, {"documents", {"rows", hundred_tokens()}}};
-  const ClassifierRun refused = run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 20, TooLong::kError);
+  const ClassifierRun refused =
+      run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 20, TooLong::kError);
   EXPECT_TRUE(refused.lines.empty());
   EXPECT_EQ(refused.summary.failed, 1u);
-  const ClassifierRun cut = run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 20, TooLong::kTruncateMiddle);
+  const ClassifierRun cut =
+      run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 20, TooLong::kTruncateMiddle);
   ASSERT_EQ(cut.lines.size(), 1u);
   EXPECT_GT(cut.lines[0]["cut_tokens"], 0);
   EXPECT_LT(cut.lines[0]["prompt_tokens"], 40);
-  const ClassifierRun whole = run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 0, TooLong::kError);
+  const ClassifierRun whole =
+      run_classifier("xlm-roberta-pairs", BatchTask::kRerank, line, 0, TooLong::kError);
   EXPECT_EQ(whole.lines.size(), 1u);
   EXPECT_EQ(whole.summary.cut, 1u);
 }

@@ -126,7 +126,8 @@ TEST_F(CJobs, LabelsAreThoseOfTheLibrary) {
     }
   }
   pando_job* job = batch(R"({"task": "classify", "top": 1, "scores": "model"})");
-  const std::string line = R"({"text": "a", "text_pair": "page"})" "\n";
+  const std::string line = R"({"text": "a", "text_pair": "page"})"
+                           "\n";
   ASSERT_EQ(pando_job_put(job, line.data(), line.size()), PANDO_OK);
   ASSERT_EQ(pando_job_put(job, nullptr, 0), PANDO_OK);
   pando_status last = PANDO_OK;
@@ -341,10 +342,11 @@ TEST_F(CJobs, EnginesMayBeFreedBefore) {
 }
 
 TEST_F(CJobs, WrongOptionsAreNamed) {
-  refuse("embedding", "{}",
-         "the task 'embedding' is unknown, expected embeddings, rerank, classify, score, perplexity "
-         "or batch",
-         R"({"field":"task"})");
+  refuse(
+      "embedding", "{}",
+      "the task 'embedding' is unknown, expected embeddings, rerank, classify, score, perplexity "
+      "or batch",
+      R"({"field":"task"})");
   refuse("embeddings", R"({"input": "A", "dimensions": 0})",
          "field 'dimensions' is 0, expected 1 to 64", R"({"field":"dimensions"})");
   refuse("perplexity", R"({"text": "A text.", "window": 1000})",

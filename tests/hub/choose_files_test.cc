@@ -33,10 +33,10 @@ TEST(ChooseFiles, TakesWhatIsReadAndNothingElse) {
 
 // Weights of modules that Pando reads in PyTorch's own format.
 TEST(ChooseFiles, TakesHeadsOfTokensAndModulesWithoutSafetensors) {
-  const auto chosen = choose(
-      "a/b", {"config.json", "model.safetensors", "pytorch_model.bin", "colbert_linear.pt",
-              "sparse_linear.pt", "optimizer.pt", "2_Dense/config.json",
-              "2_Dense/pytorch_model.bin", "onnx/sparse_linear.pt", "x/pytorch_model.bin"});
+  const auto chosen =
+      choose("a/b", {"config.json", "model.safetensors", "pytorch_model.bin", "colbert_linear.pt",
+                     "sparse_linear.pt", "optimizer.pt", "2_Dense/config.json",
+                     "2_Dense/pytorch_model.bin", "onnx/sparse_linear.pt", "x/pytorch_model.bin"});
   ASSERT_TRUE(chosen) << message(chosen);
   EXPECT_EQ(chosen->small, (Names{"2_Dense/config.json", "2_Dense/pytorch_model.bin",
                                   "colbert_linear.pt", "config.json", "sparse_linear.pt"}));

@@ -146,11 +146,12 @@ TEST(EncoderFiles, KeepTheirHeads) {
   const auto opened = OpenedModel::open(encoder_folder("xlm-roberta"));
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   EXPECT_TRUE(opened->checkpoint.contains("classifier.out_proj.weight"));
-  EXPECT_EQ(opened->passed_over, std::vector<std::string>{"head (4 tensors)"});
+  EXPECT_EQ(opened->passed_over, std::vector<std::string>{"classifier (4 tensors)"});
   EXPECT_FALSE(opened->has_no_head);
   const auto bare = OpenedModel::open(encoder_folder("bert"));
   ASSERT_TRUE(bare.ok()) << bare.error().message();
   EXPECT_TRUE(bare->checkpoint.contains("model.pooler.dense.weight"));
+  EXPECT_EQ(bare->passed_over, std::vector<std::string>{"pooler (2 tensors)"});
 }
 
 }  // namespace

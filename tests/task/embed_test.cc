@@ -219,9 +219,9 @@ TEST_F(EmbedFiles, ModulesFitTheModel) {
   const auto model = load();
   const auto options = embed_options_for(*model, {});
   ASSERT_FALSE(options.ok());
-  EXPECT_EQ(options.error().message(),
-            "there are vectors of " + std::to_string(model->info().d_model) +
-                " values, expected 3 for the model's next module");
+  EXPECT_EQ(options.error().message(), "there are vectors of " +
+                                           std::to_string(model->info().d_model) +
+                                           " values, expected 3 for the model's next module");
 }
 
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {

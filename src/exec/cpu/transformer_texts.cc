@@ -86,8 +86,7 @@ void Transformer::enter_texts(const StepPlan& rows, std::span<const uint32_t> le
     for_rows(pool_, rows.n_rows(), [&](uint32_t row) {
       const uint32_t type = rows.token_types.empty() ? 0 : rows.token_types[row];
       add_to_embedding(row, weights_.type_table.get(), type);
-      if (!learned.empty())
-        add_to_embedding(row, weights_.position_table.get(), learned[row]);
+      if (!learned.empty()) add_to_embedding(row, weights_.position_table.get(), learned[row]);
       x_.norm(weights_.embedding_norm, x_.row(row), x_.row(row));
     });
   }
