@@ -15,7 +15,6 @@
 #include "capi/handles.h"
 #include "engine/tiny_engine.h"
 #include "pando/batch.h"
-#include "pando/classify.h"
 #include "pando/embed.h"
 #include "pando/rerank.h"
 #include "pando/score.h"
@@ -101,54 +100,6 @@ TEST_F(CJobs, RankingsAreThoseOfTheLibrary) {
     EXPECT_EQ(answer["results"][i]["index"], order[i]);
     EXPECT_EQ(answer["results"][i]["relevance_score"].get<double>(), (*expected)[order[i]]);
   }
-}
-
-// Engines over a classifier of tools/classifier_golden.py.
-std::unique_ptr<Engine> open_classifier(const std::string& name) {
-  const std::string folder = PANDO_SOURCE_DIR "/tests/task/data/classifiers/";
-  const auto model = Model::load(folder + name, {.threads = 1}).value();
-  auto engine = Engine::open(model, {.threads = 1, .kv_memory = size_t{64} << 20});
-  return std::move(*engine);
-}
-
-TEST_F(CJobs, LabelsAreThoseOfTheLibrary) {
-  const std::vector<std::string> texts = {"a page", "rows and plans"};
-  const auto expected = classify(*open_classifier("bert-three"), texts);
-  ASSERT_TRUE(expected.ok()) << expected.error().message();
-  engine_.engine = open_classifier("bert-three");
-  const json data = only("classify", {{"input", {texts[0], texts[1], {"a", "page"}}}})["data"];
-  ASSERT_EQ(data.size(), 3u);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    ASSERT_EQ(data[i]["labels"].size(), (*expected)[i].size());
-    for (size_t k = 0; k < (*expected)[i].size(); ++k) {
-      EXPECT_EQ(data[i]["labels"][k]["label"], (*expected)[i][k].label);
-      EXPECT_EQ(data[i]["labels"][k]["score"].get<double>(), (*expected)[i][k].score);
-    }
-  }
-  pando_job* job = batch(R"({"task": "classify", "top": 1, "scores": "model"})");
-  const std::string line = R"({"text": "a", "text_pair": "page"})"
-                           "\n";
-  ASSERT_EQ(pando_job_put(job, line.data(), line.size()), PANDO_OK);
-  ASSERT_EQ(pando_job_put(job, nullptr, 0), PANDO_OK);
-  pando_status last = PANDO_OK;
-  const std::vector<std::string> results = all(job, last);
-  ASSERT_EQ(results.size(), 2u) << pando_last_error();
-  EXPECT_EQ(json::parse(results[0])["labels"], json::array({data[2]["labels"][0]}));
-  pando_job_free(job);
-}
-
-TEST_F(CJobs, ClassifiersOfTokensGiveEntities) {
-  engine_.engine = open_classifier("bert-tokens");
-  const json body = {{"input", "Alice flew to New York"}, {"aggregation_strategy", "none"}};
-  const json entities = only("classify", body)["data"][0]["entities"];
-  ASSERT_FALSE(entities.empty());
-  for (const json& one : entities) EXPECT_LT(one["start"], one["end"]);
-  refuse("classify", R"({"input": "a", "aggregation_strategy": "most"})",
-         "field 'aggregation_strategy' is 'most', expected none, simple, first, average or max",
-         R"({"field":"aggregation_strategy"})");
-  refuse("batch", R"({"task": "classify", "scores": "relu"})",
-         "field 'scores' is 'relu', expected model, logits, sigmoid or softmax",
-         R"({"field":"scores"})");
 }
 
 TEST_F(CJobs, ScoresAreThoseOfTheLibrary) {
