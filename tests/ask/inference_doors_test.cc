@@ -1,5 +1,6 @@
 // Bodies of text-generation-inference and text-embeddings-inference, and their answers.
 #include "api/prompt.h"
+#include "ask/body_checks.h"
 #include "ask/door_testing.h"
 #include "ask/tei_body.h"
 #include "ask/tgi_body.h"
@@ -167,6 +168,19 @@ TEST_F(Tei, TokensHaveVectors) {
   ASSERT_EQ(vectors.size(), 1u);
   EXPECT_EQ(parsed(answered(**headed, {two})).get<Texts>(), Texts{vectors});
   EXPECT_EQ(blamed(read_tei_tokens_body, R"({"inputs": "a", "dimensions": 3})"), "dimensions");
+}
+
+TEST_F(Tei, VectorsOfTokensAreBounded) {
+  const auto made = body(read_tei_tokens_body, R"({"inputs": ["a", "b"]})");
+  for (Request& request : made->requests) request.tokens.assign(500'000, 1);
+  EXPECT_TRUE(check_rows(*made, 64).ok());
+  const Status refused = check_rows(*made, 65);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().place.field, "inputs[1]");
+  EXPECT_NE(refused.error().message().find("1000000 tokens with 65 values"), std::string::npos);
+  const auto pooled = body(read_tei_body, R"({"inputs": "a"})");
+  pooled->requests[0].tokens.assign(1'000'000, 1);
+  EXPECT_TRUE(check_rows(*pooled, 1024).ok());
 }
 
 TEST_F(Tei, TokensHaveWeights) {
