@@ -211,16 +211,18 @@ PANDO_API void pando_stream_free(pando_stream* stream);
 // their values need. Tasks, with the pages of docs/ that list the fields:
 //   "embeddings"  body of /v1/embeddings -> its answer (http-api.md)
 //   "rerank"      body of /v1/rerank -> its answer
+//   "classify"    body of /v1/classify -> its answer: labels of texts, pairs of texts or tokens
 //   "score"       body of /v1/score -> its answer: pairs of texts, or continuations
 //   "perplexity"  {"text", "window"?, "stride"?} in tokens -> {"tokens", "bytes", "windows",
 //                 "log_likelihood", "perplexity", "bits_per_byte"}
-//   "batch"       {"task"?: "answer", "embed", "rerank" or "score", "ordered"?, "too_long"?,
-//                 "with"?, options of all lines?} -> for lines that pando_job_put gives, those of
-//                 the output (batch.md), as they are ready; {"failure": {"line", "question_id"?,
-//                 "code", "message", "place"}} for what has no answer, {"warning": text}, and at
-//                 the end {"summary": {"lines", "questions", "answers", "failed", ...}}
+//   "batch"       {"task"?: "answer", "embed", "rerank", "classify" or "score", "ordered"?,
+//                 "too_long"?, "with"?, options of all lines?} -> for lines that pando_job_put
+//                 gives, those of the output (batch.md), as they are ready; {"failure": {"line",
+//                 "question_id"?, "code", "message", "place"}} for what has no answer,
+//                 {"warning": text}, and at the end {"summary": {"lines", "questions", "answers",
+//                 "failed", ...}}
 // Texts become tokens on a thread of the job: what is wrong with them, or with the fields of the
-// first three tasks, is told by pando_job_next.
+// first four tasks, is told by pando_job_next.
 PANDO_API pando_status pando_job_open(pando_engine* engine, const char* task, const char* options,
                                       pando_job** job);
 // Lines of a batch, `size` bytes with line breaks between them; NULL ends the input. PANDO_TIMEOUT:

@@ -127,6 +127,7 @@ class Reader:
             "BatchRequest": self.table("src/serve/batch_routes.cc", "kBatchFields"),
             "FimRequest": self.own(ASK + "openai_body.cc", "kFimFields"),
             "TeiRequest": self.own(ASK + "tei_body.cc", "kTeiFields"),
+            "TeiTokensRequest": self.own(ASK + "tei_body.cc", "kTeiTokenFields"),
             "TgiRequest": self.own(ASK + "tgi_body.cc", "kTgiFields"),
             "TgiParameters": self.own(ASK + "tgi_body.cc", "kTgiParameters"),
             "CohereChatRequest": self.own(ASK + "cohere_body.cc", "kCohereFields"),

@@ -4,14 +4,10 @@ the transformers library computes from them. Needs tools/requirements-golden.txt
 
     python3 tools/golden_encoders.py tests/model/encoders [NAME ...]
 """
-import argparse
-import json
-import pathlib
-
 import torch
 import transformers
 
-from golden_transformers import randomise
+from golden_transformers import make_all, randomise, write_golden
 
 SIZES = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=3, num_attention_heads=4, vocab_size=61,
              max_position_embeddings=96, pad_token_id=0, bos_token_id=1, eos_token_id=2)
@@ -39,6 +35,8 @@ ENCODERS = {
     "llama": (312, "LlamaForSequenceClassification", dict(LLAMA, is_causal=False, num_labels=2), "float32"),
     "mistral": (313, "MistralModel", dict(LLAMA, is_causal=False, sliding_window=9), "float32"),
 }
+# Their positions do not count the padding token, which one text holds.
+PADDED, PADDED_LENGTH = {"roberta", "xlm-roberta"}, 40
 LENGTHS = (1, 7, 40, 90)
 POSITIONS = (0, 3, 6, 17, 39, 64, 89)
 
@@ -58,6 +56,8 @@ def make(name, folder):
     has_types = n_types > 1
     for n_tokens in LENGTHS:
         tokens = torch.randint(3, config.vocab_size, (1, n_tokens), generator=generator)
+        if name in PADDED and n_tokens == PADDED_LENGTH:
+            tokens[0, 2::5] = config.pad_token_id
         types = torch.sort(torch.randint(0, n_types, (1, n_tokens), generator=generator)).values
         with torch.no_grad():
             states = model(tokens, **(dict(token_type_ids=types) if has_types else {})).last_hidden_state[0]
@@ -67,18 +67,8 @@ def make(name, folder):
         if has_types:
             sequence["types"] = types[0].tolist()
         sequences.append(sequence)
-    text = json.dumps({"model": name, "sequences": sequences}, separators=(",", ":"))
-    (folder / "golden.json").write_text(text.replace('{"position"', '\n{"position"') + "\n")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=pathlib.Path, help="folder that gets one folder per model")
-    parser.add_argument("names", nargs="*", help="models to make; all where none is named")
-    arguments = parser.parse_args()
-    for name in arguments.names or ENCODERS:
-        make(name, arguments.out / name)
+    write_golden(name, folder, sequences)
 
 
 if __name__ == "__main__":
-    main()
+    make_all(__doc__, ENCODERS, make)

@@ -208,18 +208,23 @@ def make(name, folder):
         rows = [{"position": p, "logits": [float(f"{x:.7g}") for x in logits[p].tolist()]}
                 for p in POSITIONS + ((60, n_tokens - 1) if n_tokens > 60 else ())]
         sequences.append({"tokens": tokens[0].tolist(), "rows": rows})
+    write_golden(name, folder, sequences)
+
+
+def write_golden(name, folder, sequences):
     text = json.dumps({"model": name, "sequences": sequences}, separators=(",", ":"))
     (folder / "golden.json").write_text(text.replace('{"position"', '\n{"position"') + "\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def make_all(description, names, make):
+    """Calls make(name, folder) for each name on the command line, or for all names without one."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path, help="folder that gets one folder per model")
     parser.add_argument("names", nargs="*", help="models to make; all where none is named")
     arguments = parser.parse_args()
-    for name in arguments.names or MODELS:
+    for name in arguments.names or names:
         make(name, arguments.out / name)
 
 
 if __name__ == "__main__":
-    main()
+    make_all(__doc__, MODELS, make)

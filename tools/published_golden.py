@@ -7,7 +7,7 @@ scripts/published, computed in f32 from the dequantised tensors.
     tools/published_golden.py NAME...
 
 Log-probabilities are for the beginning of WikiText-2's test text. The greedy answer is to the first chat, or to a plain
-prompt if the file has no chat template. llama.cpp's perplexity, which tools/llama_cpp_scores.py writes, is kept.
+prompt if the file has no chat template. llama.cpp's perplexity, which tools/llama_cpp_scores.py writes, is kept. EmbeddingGemma gets the similarities of its model card.
 """
 import json
 import pathlib
@@ -16,12 +16,13 @@ import sys
 import torch
 import transformers
 from gguf import GGUFReader
+from safetensors.torch import load_file
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "published"))
 import texts
 from library import tokenizer_of
 
-BOS = {"gemma3-270m": [2], "embeddinggemma-300m": [2]}
+BOS = {"gemma3-270m": [2]}
 N_LOGPROBS = 1500
 N_PERPLEXITY = 16384
 LEAST_MARGIN = 1e-3  # between the two likeliest tokens, below which rounding may decide
@@ -53,13 +54,8 @@ def load(name):
 
 
 def load_library(name):
-    """Loads a model. Makes EmbeddingGemma, which is bidirectional, causal."""
-    file, options = texts.file_of(name), {"dtype": torch.float32}
-    if file.suffix == ".gguf":
-        return transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, **options).eval()
-    fields = json.loads((file / "config.json").read_text()) | {"use_bidirectional_attention": False}
-    config = transformers.Gemma3TextConfig(**fields)  # it halves the window of a bidirectional model
-    return transformers.Gemma3ForCausalLM.from_pretrained(file, config=config, **options).eval()
+    file = texts.file_of(name)
+    return transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
 
 
 def beginning_of(text, n_tokens, encode):
@@ -107,8 +103,35 @@ def rounded(values):
     return [round(value, 6) for value in values]
 
 
+def similarities(name, tokenizer):
+    """Those of the query and each document of the model card, by the modules of sentence-transformers: the mean, two
+    matrices, length 1."""
+    directory = texts.file_of(name)
+    model = transformers.AutoModel.from_pretrained(directory, dtype=torch.float32).eval()
+    prompts = json.loads((directory / "config_sentence_transformers.json").read_text())["prompts"]
+    matrices = [load_file(directory / folder / "model.safetensors")["linear.weight"] for folder in ("2_Dense", "3_Dense")]
+
+    def vector(text):
+        tokens = torch.tensor([tokenizer.encode(text).ids])
+        with torch.inference_mode():
+            pooled = model(tokens).last_hidden_state[0].mean(0)
+        for matrix in matrices:
+            pooled = matrix.float() @ pooled
+        return pooled / pooled.norm()
+
+    query = vector(prompts["query"] + texts.QUERY)
+    return [float(query @ vector(prompts["document"] + text)) for text in texts.DOCUMENTS]
+
+
+def hashes_of_ids(tokenizer):
+    encoded = tokenizer.encode_batch(texts.texts(), add_special_tokens=False)
+    return "".join(texts.hash_of(ids.ids) for ids in encoded)
+
+
 def fixture(name):
     tokenizer = tokenizer_of(name)
+    if texts.file_of(name).suffix != ".gguf":
+        return {"ids": hashes_of_ids(tokenizer), "chats": [], "similarities": rounded(similarities(name, tokenizer))}
 
     def encode(text):
         return tokenizer.encode(text, add_special_tokens=False).ids
@@ -120,7 +143,7 @@ def fixture(name):
     of_text = beginning_of(text[:1 << 18], N_PERPLEXITY + 1 - len(bos), encode)
     return {
         "beginning": bos,
-        "ids": "".join(texts.hash_of(ids.ids) for ids in tokenizer.encode_batch(texts.texts(), add_special_tokens=False)),
+        "ids": hashes_of_ids(tokenizer),
         "chats": of_chats,
         "logprobs": {"characters": n_characters, "values": rounded(logprobs_of(model, bos + tokens))},
         "greedy": greedy(model, bos + encode(prompt)),
@@ -137,7 +160,7 @@ def main():
     for name in sys.argv[1:]:
         path = texts.FIXTURES / f"{name}.json"
         found = fixture(name)
-        if path.exists():
+        if path.exists() and "perplexity" in found:
             found["perplexity"] = json.loads(path.read_text())["perplexity"] | found["perplexity"]
         write(name, found)
 

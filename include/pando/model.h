@@ -52,7 +52,7 @@ struct ModelInfo {
   // Oddities of the files that are no errors, and instruction sets with wrong matrix products.
   std::vector<std::string> warnings;
   // Parts of the files that are not loaded because text does not need them (for images, sounds,
-  // multi-token prediction), and tokens of the tokenizer that the model lacks.
+  // multi-token prediction, masked tokens), and tokens of the tokenizer that the model lacks.
   std::vector<std::string> notes;
 };
 

@@ -14,6 +14,7 @@ from ._completion import (
     Completion,
     Event,
     Failure,
+    Label,
     Message,
     Perplexity,
     Ranked,
@@ -22,7 +23,7 @@ from ._completion import (
 )
 from ._engine import Engine
 from ._model import Model, ModelInfo, demo_model
-from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, Question, RerankOptions
+from ._requests import AnswerOptions, BatchOptions, ClassifyOptions, EmbedOptions, Options, Question, RerankOptions
 from ._stream import Stream
 
 __version__ = version()
@@ -31,12 +32,14 @@ __all__ = [
     "AsyncEngine",
     "BatchOptions",
     "BatchSummary",
+    "ClassifyOptions",
     "Completion",
     "EmbedOptions",
     "Engine",
     "Error",
     "Event",
     "Failure",
+    "Label",
     "Message",
     "Model",
     "ModelInfo",

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _batch, _calls
-from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
+from ._completion import BatchSummary, Completion, Label, Perplexity, Ranked, Score
 from ._engine import Engine
-from ._requests import Prompt, Questions, batch_bytes, check_lines
+from ._requests import Prompt, Questions, TextOrPair, batch_bytes, check_lines
 from ._stream import Stream
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, RerankOptions
+    from ._requests import AnswerOptions, BatchOptions, ClassifyOptions, EmbedOptions, Options, RerankOptions
 
 
 class AsyncEngine:
@@ -44,6 +44,9 @@ class AsyncEngine:
 
     async def rerank(self, query: str, documents: Sequence[str], **options: Unpack[RerankOptions]) -> list[Ranked]:
         return await _calls.ranking(self.engine, query, documents, options).awaited()
+
+    async def classify(self, texts: Sequence[TextOrPair], **options: Unpack[ClassifyOptions]) -> list[list[Label]]:
+        return await _calls.labels(self.engine, texts, options).awaited()
 
     async def perplexity(self, text: str, *, window: Optional[int] = None, stride: Optional[int] = None) -> Perplexity:
         return await _calls.perplexity(self.engine, text, {"window": window, "stride": stride}).awaited()

@@ -11,8 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ._c import CompletionStruct, EventStruct, c_text, c_texts, library
-from ._completion import Completion, Perplexity, Ranked, Score, completion_of, score_of
-from ._requests import Prompt, Questions, json_bytes, list_of_texts, one_answer
+from ._completion import Completion, Label, Perplexity, Ranked, Score, completion_of, score_of
+from ._requests import (
+    Prompt,
+    Questions,
+    TextOrPair,
+    json_bytes,
+    list_of_texts,
+    list_of_texts_and_pairs,
+    one_answer,
+)
 from ._stream import EventStream, Job, Results
 
 if TYPE_CHECKING:
@@ -119,10 +127,17 @@ def vectors(engine: Engine, texts: Sequence[str], options: Mapping[str, Any]) ->
 
 def ranking(engine: Engine, query: str, documents: Sequence[str], options: Mapping[str, Any]) -> Call[Any, list[Ranked]]:
     def of(answer: Any) -> list[Ranked]:
-        return [Ranked(one["index"], one["relevance_score"], one["mass"]) for one in answer["results"]]
+        return [Ranked(one["index"], one["relevance_score"], one.get("mass")) for one in answer["results"]]
 
     body = {**options, "query": query, "documents": list_of_texts(documents, "documents")}
     return _job(engine, b"rerank", body, of)
+
+
+def labels(engine: Engine, texts: Sequence[TextOrPair], options: Mapping[str, Any]) -> Call[Any, list[list[Label]]]:
+    def of(answer: Any) -> list[list[Label]]:
+        return [[Label(**label) for label in one.get("entities", one.get("labels"))] for one in answer["data"]]
+
+    return _job(engine, b"classify", {**options, "input": list_of_texts_and_pairs(texts, "texts")}, of)
 
 
 def perplexity(engine: Engine, text: str, options: Mapping[str, Any]) -> Call[Any, Perplexity]:

@@ -90,8 +90,19 @@ class Ranked:
     """How relevant a document is to a query."""
 
     index: int  # of the document, as given
-    score: float  # in [0, 1]
-    mass: float  # p(yes) + p(no): small where the model would answer something else
+    score: float  # in [0, 1], unless the files of a classifier say otherwise
+    mass: Optional[float]  # p(yes) + p(no): small where the model would answer something else; None: a classifier
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label of a text or a pair; or, by a classifier of tokens, of a span of the text."""
+
+    label: str
+    score: float
+    text: Optional[str] = None  # of the span
+    start: Optional[int] = None  # in characters
+    end: Optional[int] = None
 
 
 @dataclass(frozen=True)

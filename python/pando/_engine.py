@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from . import _batch, _calls
 from ._c import EventStruct, Handle, c_text, c_texts, check, library, wrong
-from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
+from ._completion import BatchSummary, Completion, Label, Perplexity, Ranked, Score
 from ._frame import Frame, answer_frame
 from ._model import Model, as_c_tokens, demo_model, token_array
 from ._requests import (
     Line,
     Prompt,
     Questions,
+    TextOrPair,
     batch_bytes,
     check_lines,
     check_prompt,
@@ -30,7 +31,7 @@ from ._stream import EventStream, Stream, event_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, RerankOptions
+    from ._requests import AnswerOptions, BatchOptions, ClassifyOptions, EmbedOptions, Options, RerankOptions
 
 T = TypeVar("T")
 
@@ -99,6 +100,11 @@ class Engine:
     def rerank(self, query: str, documents: Sequence[str], **options: Unpack[RerankOptions]) -> list[Ranked]:
         """The relevance of documents to a query, the highest first; the query is computed once."""
         return _calls.ranking(self, query, documents, options).wait()
+
+    def classify(self, texts: Sequence[TextOrPair], **options: Unpack[ClassifyOptions]) -> list[list[Label]]:
+        """The labels of texts and of pairs of texts, the highest score first; by a classifier of tokens the labelled
+        spans of each text. The model has to be a classifier."""
+        return _calls.labels(self, texts, options).wait()
 
     def perplexity(self, text: str, *, window: Optional[int] = None, stride: Optional[int] = None) -> Perplexity:
         """How likely a text is, in windows of so many tokens (default: the context), each so many behind the one

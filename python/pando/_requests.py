@@ -78,12 +78,27 @@ class RerankOptions(TypedDict, total=False):
     """Documents whose prompt is beyond the context are cut, as in EmbedOptions."""
 
 
+class ClassifyOptions(TypedDict, total=False):
+    """How texts are labelled: fields of /v1/classify."""
+
+    activation: str
+    """The scores: "softmax", "sigmoid" or "logits"; default: as the model's files say."""
+    aggregation_strategy: str
+    """How labels of tokens become spans: "none", "simple", "first", "average" or "max"; default: "simple"."""
+    top_k: int
+    """Number of labels of each text; default: all."""
+    truncate: Union[bool, str]
+    """Texts beyond the context are cut, as in EmbedOptions."""
+
+
 class BatchOptions(AnswerOptions, total=False):
     """How lines of a batch are answered. Options of answers hold for lines that do not say otherwise.
 
-    task: "answer", "embed", "rerank" or "score"; ordered: results in the order of the lines; too_long: "error",
-    "skip", "truncate_middle" or "split"; with_: "question", "answers", "scores" and "prompt" as further fields.
-    The next ones go with "embed" (dimensions, normalize, input_type) and "rerank" (top).
+    task: "answer", "embed", "rerank", "classify" or "score"; ordered: results in the order of the lines; too_long:
+    "error", "skip", "truncate_middle" or "split"; with_: "question", "answers", "scores" and "prompt" as further
+    fields.
+    The next ones go with "embed" (dimensions, normalize, input_type), "rerank" (top) and "classify" (top, scores,
+    aggregation).
     """
 
     task: str
@@ -94,11 +109,14 @@ class BatchOptions(AnswerOptions, total=False):
     normalize: bool
     input_type: str
     top: int
+    scores: str
+    aggregation: str
 
 
 Prompt = Union[str, Tokens, Sequence[Message], Sequence[Mapping[str, object]]]
 Questions = Sequence[Union[str, Question]]
 Line = Union[str, Mapping[str, Any]]
+TextOrPair = Union[str, Sequence[str]]
 
 
 def json_bytes(value: Any) -> bytes:
@@ -148,6 +166,19 @@ def list_of_texts(texts: Any, field: str) -> list[str]:
         if not isinstance(text, str):
             place = f"{field}[{i}]"
             raise wrong(place, f"{place} is of type {type(text).__name__}, expected a string")
+    return found
+
+
+def list_of_texts_and_pairs(texts: Any, field: str) -> list[Union[str, list[str]]]:
+    if isinstance(texts, (str, Mapping)) or not hasattr(texts, "__iter__"):
+        raise wrong(field, f"{field} is of type {type(texts).__name__}, expected a list of strings and pairs of strings")
+    found: list[Union[str, list[str]]] = []
+    for i, text in enumerate(texts):
+        is_pair = isinstance(text, (tuple, list)) and len(text) == 2 and all(isinstance(part, str) for part in text)
+        if not isinstance(text, str) and not is_pair:
+            place = f"{field}[{i}]"
+            raise wrong(place, f"{place} is of type {type(text).__name__}, expected a string or a pair of strings")
+        found.append(text if isinstance(text, str) else list(text))
     return found
 
 

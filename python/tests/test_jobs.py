@@ -1,7 +1,10 @@
 """Vectors, rankings, perplexity and batches: the values of the program and the server, bit by bit."""
 
+import asyncio
 import contextlib
+import dataclasses
 import json
+import pathlib
 import re
 import subprocess
 import threading
@@ -41,11 +44,11 @@ def server(program):
         process.stderr.close()
 
 
-def run(program, command, lines, folder, *options):
+def run(program, command, lines, folder, *options, model=None):
     """The lines of output."""
     (folder / "input.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     subprocess.run(
-        [program, *command, "--model", str(pando.demo_model()), "--threads", "1", "--kv-memory", "64MiB", "--quiet",
+        [program, *command, "--model", str(model or pando.demo_model()), "--threads", "1", "--kv-memory", "64MiB", "--quiet",
          "--input", str(folder / "input.jsonl"), "--output", str(folder / "output.jsonl"), *options], check=True,
         timeout=120)
     return [json.loads(line) for line in (folder / "output.jsonl").read_text().splitlines()]
@@ -72,6 +75,49 @@ def test_rankings_are_those_of_the_server(engine, server):
     expected = server("/v1/rerank", body)["results"]
     assert [(r.index, r.score, r.mass) for r in ranked] == [(e["index"], e["relevance_score"], e["mass"]) for e in expected]
     assert len(engine.rerank("What does Velina do?", TEXTS, top_n=2)) == 2
+
+
+CLASSIFIERS = pathlib.Path(__file__).resolve().parents[2] / "tests/task/data/classifiers"
+
+
+def test_labels_are_those_of_the_program(program, tmp_path):
+    lines = [{"id": 0, "text": "a page"}, {"id": 1, "text": "a", "text_pair": "page"}]
+    expected = run(program, ["classify"], lines, tmp_path, "--ordered", model=CLASSIFIERS / "bert-three")
+    with pando.Engine(CLASSIFIERS / "bert-three", **SMALL) as engine:
+        found = engine.classify(["a page", ("a", "page")])
+        assert engine.classify(["a page"], top_k=1)[0] == found[0][:1]
+        assert sum(label.score for label in found[0]) == pytest.approx(1)
+        logits = engine.classify(["a page"], activation="logits")[0]
+        batch = []
+        engine.run_batch(lines, batch.append, task="classify", ordered=True)
+        awaited = asyncio.run(pando.AsyncEngine(engine).classify(["a page", ["a", "page"]]))
+    assert [[(label.label, label.score) for label in labels] for labels in found] == [
+        [(label["label"], label["score"]) for label in line["labels"]] for line in expected]
+    assert batch == expected and awaited == found
+    assert [label.label for label in logits] == [label.label for label in found[0]]
+
+
+def test_entities_are_those_of_the_program(program, tmp_path):
+    text = "É. Alice flew to New York in 2021."
+    for way in ("none", "simple"):
+        lines = run(program, ["classify"], [{"text": text}], tmp_path, "--overwrite", "--aggregation", way,
+                    model=CLASSIFIERS / "bert-tokens")
+        with pando.Engine(CLASSIFIERS / "bert-tokens", **SMALL) as engine:
+            found = engine.classify([text], aggregation_strategy=way)[0]
+        assert [dataclasses.asdict(one) for one in found] == lines[0]["entities"] and found
+        assert all(text[one.start : one.end] == one.text for one in found)
+
+
+def test_a_classifier_ranks_without_mass():
+    with pando.Engine(CLASSIFIERS / "xlm-roberta-pairs", **SMALL) as engine:
+        ranked = engine.rerank("What is a page?", ["rows", "a page"])
+    assert [one.mass for one in ranked] == [None, None] and ranked[0].score >= ranked[1].score
+
+
+def test_the_demo_model_is_no_classifier(engine):
+    with pytest.raises(pando.Error) as error:
+        engine.classify(["a"])
+    assert error.value.code == "unsupported" and "is no classifier" in str(error.value)
 
 
 def test_scores_are_those_of_the_server(engine, server):

@@ -254,6 +254,8 @@ def test_a_budget_needs_a_conversation(engine):
         ("texts", lambda e: e.embed("a")),
         ("texts[0]", lambda e: e.embed([b"a"])),
         ("documents", lambda e: e.rerank("a", "b")),
+        ("texts", lambda e: e.classify("a")),
+        ("texts[1]", lambda e: e.classify(["a", ("b", "c", "d")])),
         ("text", lambda e: e.model.encode(["a"])),
         ("", lambda e: e.complete("a", stop=object())),
         ("", lambda e: e.complete("a", logit_bias={(1, 2): 3})),

@@ -14,6 +14,7 @@ def calls(engine: pando.Engine) -> None:
     assert_type(engine.complete([{"role": "user", "content": "a"}], tools=[], temperature=0.5)[0].tool_calls, list[dict[str, Any]])
     assert_type(engine.embed(["a"], dimensions=3), npt.NDArray[np.float32])
     assert_type(engine.rerank("a", ["b"], top_n=1), list[pando.Ranked])
+    assert_type(engine.classify(["a", ("b", "c")], top_k=1), list[list[pando.Label]])
     assert_type(engine.perplexity("a", window=3), pando.Perplexity)
     assert_type(engine.run_batch([{"prompt": "a"}, "{}"], print, ordered=True), pando.BatchSummary)
     assert_type(engine.answer_frame("a frame", choices=["a"]), str)

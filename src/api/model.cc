@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "model/family.h"
+#include "model/passed_over.h"
 #include "text/calls/learn_calls.h"
 #include "text/special_tokens.h"
 #include "text/stream_decoder.h"
@@ -114,6 +115,21 @@ Result<std::shared_ptr<const Model>> Model::load(const ModelPath& directory,
   }
 }
 
+namespace {
+
+// Reads the head of a classifier, whose tensors are then no part that is passed over.
+Result<std::optional<model::ClassifierHead>> take_head(const ModelPath& directory,
+                                                       model::OpenedModel& files) {
+  auto head = model::read_classifier_head(directory, files);
+  if (!head || !*head) return head;
+  auto passed_over = model::passed_over_parts(files.config, files.checkpoint, (*head)->tensors);
+  if (!passed_over) return passed_over.error();
+  files.passed_over = std::move(*passed_over);
+  return head;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& directory,
                                                        const ModelOptions& options,
                                                        const Device& device, int threads) {
@@ -152,7 +168,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
     answers.call_forms = std::make_shared<calls::CallForms>(forms.get(), *answers.calls);
     answers.opening = find_opening(*tokenizer, *answers.calls);
   }
-  auto head = model::read_classifier_head(directory, *loaded_weights->files);
+  auto head = take_head(directory, *loaded_weights->files);
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),

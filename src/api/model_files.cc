@@ -142,7 +142,7 @@ uint64_t hash_of(const char* data, size_t n) {
 bool is_read(const fs::path& path) {
   const std::string extension = path.extension().string();
   for (const char* read :
-       {".json", ".safetensors", ".gguf", ".model", ".tiktoken", ".txt", ".jinja"})
+       {".json", ".safetensors", ".gguf", ".model", ".tiktoken", ".txt", ".jinja", ".pt"})
     if (extension == read) return true;
   return false;
 }

@@ -154,8 +154,9 @@ ReadBody read_classify_body;
 ReadBody read_anthropic_body;
 // Mistral's completions with a "suffix", answered as chats.
 ReadBody read_fim_body;
-// The API of text-embeddings-inference: vectors of texts, and their labels.
-ReadBody read_tei_body, read_tei_predict_body;
+// The API of text-embeddings-inference: vectors of texts, vectors and weights of their tokens, and
+// labels.
+ReadBody read_tei_body, read_tei_tokens_body, read_tei_weights_body, read_tei_predict_body;
 // The API of text-generation-inference: an answer, a stream of tokens, or by "stream" either. The
 // last is read at "/", where text-embeddings-inference answers too.
 ReadBody read_tgi_body, read_tgi_stream_body, read_inference_body;

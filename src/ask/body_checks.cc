@@ -123,6 +123,18 @@ Status check_logprobs(const Body& body) {
                        n, kMost));
 }
 
+Status check_rows(const Body& body, int d_model) {
+  constexpr uint64_t kMost = 64'000'000;  // of f32
+  uint64_t n_tokens = 0;
+  for (const Request& request : body.requests)
+    if (request.pooling == Pooling::kRows) n_tokens += request.tokens.size();
+  if (n_tokens * static_cast<uint64_t>(d_model) <= kMost) return {};
+  return blame(body.place(body.requests.size() - 1),
+               invalid_argument("the texts have {} tokens with {} values each, expected at most {} "
+                                "values in all",
+                                n_tokens, d_model, kMost));
+}
+
 void count_beside(std::vector<Request>& requests) {
   size_t n_distinct = 0;
   for (size_t i = requests.size(); i-- > 0;) {

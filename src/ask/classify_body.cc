@@ -13,7 +13,7 @@ namespace pando::ask {
 namespace {
 
 constexpr std::string_view kClassifyFields[] = {"input", "activation", "aggregation_strategy",
-                                                "top_k"};
+                                                "top_k", "truncate"};
 constexpr std::string_view kPredictFields[] = {
     "inputs",     "raw_scores",           "truncate", "truncation_direction",
     "activation", "aggregation_strategy", "top_k"};
@@ -22,7 +22,8 @@ struct ClassifiedTexts {
   const char* list_name = "input";
   ClassifyOptions options;
   std::vector<ClassifiedText> texts;
-  bool is_list = true;  // the body has a list of texts instead of one
+  bool is_list = true;     // the body has a list of texts instead of one
+  bool truncates = false;  // texts beyond the context are cut
 };
 
 // Texts that a classifier reads, one question each.
@@ -104,8 +105,9 @@ class PredictBody : public ClassifyBody {
   }
 };
 
-// Adds the names of the fields that both forms have to their own.
-void read_options(Fields& fields, ClassifyOptions& options) {
+// Reads the fields that both forms have.
+void read_options(Fields& fields, ClassifiedTexts& asked) {
+  ClassifyOptions& options = asked.options;
   std::string scores = "model", aggregation = "simple";
   fields.text("activation", scores);
   fields.text("aggregation_strategy", aggregation);
@@ -113,6 +115,9 @@ void read_options(Fields& fields, ClassifyOptions& options) {
   if (fields.has("top_k") && options.top < 1) fields.fail("top_k", options.top, "1 or more");
   const Result<LabelScores> function = label_scores_named(scores);
   const Result<Aggregation> way = aggregation_named(aggregation);
+  bool at_end = true;
+  asked.truncates = read_truncate(fields, at_end);
+  if (!at_end) options.cut_at_end = false;
   if (function) options.scores = *function;
   if (way) options.aggregation = *way;
   if (!function) fields.fail(invalid_field("activation", "{}", function.error().message()));
@@ -125,7 +130,7 @@ Result<std::unique_ptr<Body>> made_body(Fields& fields, const BodyContext& conte
   if (!fields.status()) return fields.status().error();
   Result<ClassifyOptions> options = classify_options_for(context.model, asked.options);
   if (!options) return options.error();
-  options->max_tokens = std::min(options->max_tokens, context.context);
+  if (asked.truncates) options->max_tokens = std::min(options->max_tokens, context.context);
   asked.options = std::move(*options);
   if (asked.texts.empty())
     return invalid_field(asked.list_name, "has no texts, expected one or more");
@@ -144,7 +149,7 @@ Result<std::unique_ptr<Body>> made_body(Fields& fields, const BodyContext& conte
 }
 
 // A text, or one or two texts in a list.
-bool read_sequence(const Json& json, ClassifiedText& text) {
+bool read_text_or_pair(const Json& json, ClassifiedText& text) {
   if (json.is_string()) {
     text.first = json.get<std::string>();
     return true;
@@ -164,12 +169,20 @@ Result<std::unique_ptr<Body>> read_classify_body(const Json& json, const BodyCon
   const ServingFields serving = read_serving_fields(fields);
   refuse_other_fields(fields, kClassifyFields);
   ClassifiedTexts asked;
-  read_options(fields, asked.options);
-  std::vector<std::string> texts;
-  fields.texts("input", texts);
-  if (fields.status() && !fields.has("input")) return missing_field("input");
-  asked.is_list = fields.has("input") && json["input"].is_array();
-  for (std::string& text : texts) asked.texts.push_back({.first = std::move(text)});
+  read_options(fields, asked);
+  if (!fields.status()) return fields.status().error();
+  if (!fields.has("input")) return missing_field("input");
+  const Json& input = json["input"];
+  asked.is_list = input.is_array();
+  for (const Json& one : asked.is_list ? input : Json::array({input})) {
+    const bool has_form = one.is_string() || (asked.is_list && one.size() == 2);
+    ClassifiedText text;
+    if (!has_form || !read_text_or_pair(one, text))
+      return invalid_field("input",
+                           "has {}, expected a text, or a list of texts and pairs of texts",
+                           found_text(one));
+    asked.texts.push_back(std::move(text));
+  }
   return made_body<ClassesBody>(fields, context, serving, std::move(asked));
 }
 
@@ -178,16 +191,16 @@ Result<std::unique_ptr<Body>> read_tei_predict_body(const Json& json, const Body
   const ServingFields serving = read_serving_fields(fields);
   refuse_other_fields(fields, kPredictFields);
   ClassifiedTexts asked{.list_name = "inputs"};
-  read_options(fields, asked.options);
-  bool raw = false, at_end = true;
+  read_options(fields, asked);
+  bool raw = false;
   std::string side = "Right";
   fields.flag("raw_scores", raw);
   fields.text("truncation_direction", side);
-  read_truncate(fields, at_end);
   const bool is_left = side == "Left" || side == "left";
   if (!is_left && side != "Right" && side != "right")
     fields.fail("truncation_direction", side, "\"Right\" or \"Left\"");
-  if (fields.has("truncation_direction") || !at_end) asked.options.cut_at_end = at_end && !is_left;
+  if (fields.has("truncation_direction"))
+    asked.options.cut_at_end = asked.options.cut_at_end.value_or(true) && !is_left;
   if (raw) asked.options.scores = LabelScores::kLogits;
   if (!fields.status()) return fields.status().error();
   if (!fields.has("inputs")) return missing_field("inputs");
@@ -197,7 +210,7 @@ Result<std::unique_ptr<Body>> read_tei_predict_body(const Json& json, const Body
   const Json list = asked.is_list ? inputs : Json::array({inputs});
   for (const Json& one : list) {
     ClassifiedText text;
-    if (!read_sequence(one, text))
+    if (!read_text_or_pair(one, text))
       return invalid_field("inputs",
                            "is {}, expected a text, a list of one or two texts, or a "
                            "list of such lists",

@@ -10,19 +10,9 @@
 namespace pando::ask {
 namespace {
 
-class ClassifyLine : public Line {
- public:
-  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
-    if (answered.error != nullptr) return {};
-    const Completion& answer = answered.answers[0][0];
-    Json output;
-    output["id"] = id_json;
-    if (!warning.empty()) output["wrong"] = warning;
+class ClassifyLine : public TextLine {
+  void add_results(const Completion& answer, const LineWriting& with, Json& output) const override {
     add_labels(answer, with.options.classify, with.model, questions[0].classified->first, output);
-    output["prompt_tokens"] = answer.prompt_tokens;
-    if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
-    if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
-    return one_object(std::move(output));
   }
 };
 
@@ -46,10 +36,7 @@ Result<std::unique_ptr<Line>> read_classify_line(const Json& json, const LineCon
   if (!fields.has("text")) return invalid_argument("the line has no 'text'");
   question.classified = std::move(text);
   question.request.pooling = Pooling::kLast;  // no answer is drawn
-  question.request.sampling.max_tokens = 1;
-  question.request.id = line->id;
-  question.request.logits_hash = line->options.logits_hash;
-  line->questions.push_back(std::move(question));
+  line->ask(std::move(question));
   return std::unique_ptr<Line>(std::move(line));
 }
 

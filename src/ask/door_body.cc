@@ -38,7 +38,8 @@ void DoorBody::add_notes(Json& json) const {
 }
 
 Result<OpenAiRequest> read_door_request(const DoorDraft& draft, const BodyContext& context) {
-  Result<OpenAiRequest> read = read_openai_request(draft.endpoint, draft.draft.chat, context);
+  Result<OpenAiRequest> read =
+      read_openai_request(draft.endpoint, draft.draft.chat, context, draft.embed);
   if (!read) return draft.draft.translated(read.error());
   if (draft.endpoint != Endpoint::kEmbeddings && read->requests.size() != 1)
     return invalid_field(draft.draft.origin_of(prompt_field(draft.endpoint)),

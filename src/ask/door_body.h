@@ -16,7 +16,8 @@ namespace pando::ask {
 struct DoorDraft {
   Endpoint endpoint = Endpoint::kChat;
   ChatDraft draft = {};
-  bool thinks = false;  // reasoning is turned on, if the chat template has a switch for it
+  bool thinks = false;      // reasoning is turned on, if the chat template has a switch for it
+  EmbedOptions embed = {};  // of embeddings, where the model's files do not say it
 };
 
 class DoorBody : public Body {

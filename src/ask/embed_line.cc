@@ -2,8 +2,8 @@
 #include <limits>
 #include <memory>
 
+#include "ask/embedding.h"
 #include "ask/line.h"
-#include "ask/logprobs.h"
 #include "ask/sampling_fields.h"
 #include "base/errors.h"
 #include "base/json.h"
@@ -11,35 +11,13 @@
 namespace pando::ask {
 namespace {
 
-Json list_of_values(const std::vector<float>& values) {
-  ListText list;
-  for (const float value : values) list.add(printed(value));
-  return list.take();
-}
-
-class EmbedLine : public Line {
- public:
-  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
-    if (answered.error != nullptr) return {};
-    const Completion& answer = answered.answers[0][0];
-    Json output;
-    output["id"] = id_json;
-    if (!warning.empty()) output["wrong"] = warning;
-    add_vectors(answer, with, output);
-    output["prompt_tokens"] = answer.prompt_tokens;
-    if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
-    if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
-    return one_object(std::move(output));
-  }
-
- private:
-  void add_vectors(const Completion& answer, const LineWriting& with, Json& output) const {
+class EmbedLine : public TextLine {
+  void add_results(const Completion& answer, const LineWriting& with, Json& output) const override {
     const EmbedOptions& embed = with.options.embed;
     if (embed.output == EmbedOutput::kVector)
-      output["embedding"] = list_of_values(embedding_of(answer, embed));
+      output["embedding"] = values_json(embedding_of(answer, embed));
     if (embed.output == EmbedOutput::kTokens)
-      for (const std::vector<float>& vector : token_vectors_of(answer, embed))
-        output["embeddings"].push_back(list_of_values(vector));
+      output["embeddings"] = token_vectors_json(answer, embed);
     if (embed.output != EmbedOutput::kWeights) return;
     output["weights"] = Json::array();
     const auto weights = token_weights_of(answer, embed, with.model, questions[0].request);
@@ -92,10 +70,7 @@ Result<std::unique_ptr<Line>> read_embed_line(const Json& json, const LineContex
     question.request.unpooled = {};
     question.request.truncate_prompt_tokens = 0;
   }
-  question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
-  question.request.id = line->id;
-  question.request.logits_hash = line->options.logits_hash;
-  line->questions.push_back(std::move(question));
+  line->ask(std::move(question));
   return std::unique_ptr<Line>(std::move(line));
 }
 

@@ -24,12 +24,22 @@ std::string base64(const std::vector<float>& values) {
 
 }  // namespace
 
-Json vector_json(const AnswerForm& form, const Completion& completion) {
-  const std::vector<float> values = embedding_of(completion, form.embed);
-  if (form.base64) return base64(values);
+Json values_json(const std::vector<float>& values) {
   ListText list;
   for (const float value : values) list.add(printed(value));
   return list.take();
+}
+
+Json token_vectors_json(const Completion& completion, const EmbedOptions& options) {
+  Json list = Json::array();
+  for (const std::vector<float>& vector : token_vectors_of(completion, options))
+    list.push_back(values_json(vector));
+  return list;
+}
+
+Json vector_json(const AnswerForm& form, const Completion& completion) {
+  const std::vector<float> values = embedding_of(completion, form.embed);
+  return form.base64 ? Json(base64(values)) : values_json(values);
 }
 
 Json embeddings_body(const AnswerForm& form, const Envelope& envelope,

@@ -26,6 +26,26 @@ ReadLine* line_reader(BatchTask task) {
   return read_answer_line;
 }
 
+std::vector<Json> TextLine::written(const Answered& answered, const LineWriting& with) const {
+  if (answered.error != nullptr) return {};
+  const Completion& answer = answered.answers[0][0];
+  Json output;
+  output["id"] = id_json;
+  if (!warning.empty()) output["wrong"] = warning;
+  add_results(answer, with, output);
+  output["prompt_tokens"] = answer.prompt_tokens;
+  if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
+  if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
+  return one_object(std::move(output));
+}
+
+void TextLine::ask(Question question) {
+  question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
+  question.request.id = id;
+  question.request.logits_hash = options.logits_hash;
+  questions.push_back(std::move(question));
+}
+
 Status begin_line(const Json& json, const LineContext& context, Job& job) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));

@@ -48,6 +48,19 @@ class Line : public Job {
 
 std::vector<Json> one_object(Json object);
 
+// A line that asks for results of one text, {"id", "wrong"?, ..., "prompt_tokens", "cut_tokens"?,
+// "metadata"?}.
+class TextLine : public Line {
+ public:
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override;
+  // Adds the question, with the line's id and no answer.
+  void ask(Question question);
+
+ protected:
+  virtual void add_results(const Completion& answer, const LineWriting& with,
+                           Json& output) const = 0;
+};
+
 // Lines are read with these.
 struct LineContext {
   uint64_t number = 0;                                  // the id of a line that brings none

@@ -207,11 +207,11 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
 }  // namespace
 
 Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
-                                          const BodyContext& context) {
+                                          const BodyContext& context, const EmbedOptions& embed) {
   OpenAiRules rules{.context = context.context,
                     .most_prompts = Bounds::kMostRequests,
                     .most_list_bytes = Bounds::kMostBytes};
-  if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});
+  if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, embed);
   if (const auto suffix = json.find("suffix"); suffix != json.end() && suffix->is_string())
     rules.fim = fim_form_for(context.model);
   rules.sampling.temperature = 1;

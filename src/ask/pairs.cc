@@ -31,12 +31,7 @@ Status PairsBody::add_pair(const BodyContext& context, const RerankOptions& opti
   Text blamed = query.size() > document.size() ? Text::kQuery : Text::kDocument;
   if (n_instruction > n_longer) blamed = Text::kInstruction;
   longest_.push_back(blamed);
-  Question question = pair_question(options, query, document);
-  if (question.classified) {
-    int& most = question.classified->options.max_tokens;
-    most = std::min(most, context.context);
-  }
-  return add_question(context, std::move(question));
+  return add_question(context, pair_question(options, query, document));
 }
 
 Result<RerankOptions> read_rerank_options(Fields& fields, const Model& model,

@@ -169,6 +169,11 @@ Result<std::unique_ptr<Body>> read_ranking(const Json& json, const BodyContext& 
   if (!fields.status()) return fields.status().error();
   if (!options) return options.error();
   asked.options = std::move(*options);
+  if (asked.truncates && asked.options.classifier) {
+    ClassifyOptions& classifier = *asked.options.classifier;
+    classifier.max_tokens = std::min(classifier.max_tokens, context.context);
+    if (!asked.truncates_at_end) classifier.cut_at_end = false;
+  }
   for (const char* name : {"query", asked.list_name})
     if (!fields.has(name)) return missing_field(name);
   if (asked.query.empty())

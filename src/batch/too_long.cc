@@ -176,6 +176,11 @@ void fit(const Model& model, int context, TooLong policy, ask::Job& job) {
   if (!job.contexts.empty()) return fit_context(fitter, policy, job);
   if (policy == TooLong::kSplit) return;
   for (ask::Question& question : job.questions) {
+    if (question.classified) {  // the classifier cuts its texts itself
+      int& most = question.classified->options.max_tokens;
+      most = std::min(most, context);
+      continue;
+    }
     fit_prompt(fitter, question);
     if (!question.cut.empty()) job.cut = question.cut;
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/classified.h"
 #include "ask/question_fields.h"
 #include "base/errors.h"
 #include "base/fields.h"
@@ -17,6 +18,7 @@ constexpr std::string_view kBatchSource = "options of the batch";
 constexpr std::pair<std::string_view, BatchTask> kTasks[] = {{"answer", BatchTask::kAnswer},
                                                              {"embed", BatchTask::kEmbed},
                                                              {"rerank", BatchTask::kRerank},
+                                                             {"classify", BatchTask::kClassify},
                                                              {"score", BatchTask::kScore}};
 constexpr std::pair<std::string_view, TooLong> kTooLongWays[] = {
     {"error", TooLong::kError},
@@ -29,6 +31,7 @@ constexpr std::string_view kWithFields[] = {"with"};
 constexpr std::string_view kEmbedFields[] = {"dimensions", "normalize", "input_type",
                                              "instruction"};
 constexpr std::string_view kRerankFields[] = {"top", "instruction"};
+constexpr std::string_view kClassifyFields[] = {"top", "scores", "aggregation"};
 // Fields of a line that say nothing about others.
 constexpr std::string_view kLineFields[] = {"id",
                                             "answers",
@@ -55,6 +58,24 @@ void read_with(Fields& fields, ExtraFields& out) {
   }
 }
 
+void read_top(Fields& fields, int& top) {
+  fields.integer("top", top);
+  if (fields.has("top") && top < 1) fields.fail("top", top, "1 or more");
+}
+
+void read_classifier(Fields& fields, ClassifyOptions& options) {
+  read_top(fields, options.top);
+  std::string scores = "model", aggregation = "simple";
+  fields.text("scores", scores);
+  fields.text("aggregation", aggregation);
+  const Result<LabelScores> function = ask::label_scores_named(scores);
+  const Result<Aggregation> way = ask::aggregation_named(aggregation);
+  if (function) options.scores = *function;
+  if (way) options.aggregation = *way;
+  if (!function) fields.fail(invalid_field("scores", "{}", function.error().message()));
+  if (!way) fields.fail(invalid_field("aggregation", "{}", way.error().message()));
+}
+
 void read_task_fields(Fields& fields, BatchOptions& options) {
   std::vector<std::string_view> known(std::begin(kBatchFields), std::end(kBatchFields));
   if (options.task == BatchTask::kEmbed) {
@@ -68,9 +89,11 @@ void read_task_fields(Fields& fields, BatchOptions& options) {
     fields.text("instruction", options.embed.instruction);
   } else if (options.task == BatchTask::kRerank) {
     known.insert(known.end(), std::begin(kRerankFields), std::end(kRerankFields));
-    fields.integer("top", options.top);
-    if (fields.has("top") && options.top < 1) fields.fail("top", options.top, "1 or more");
+    read_top(fields, options.top);
     if (fields.has("instruction")) fields.text("instruction", options.rerank.instruction.emplace());
+  } else if (options.task == BatchTask::kClassify) {
+    known.insert(known.end(), std::begin(kClassifyFields), std::end(kClassifyFields));
+    read_classifier(fields, options.classify);
   }
   fields.only(known);
 }

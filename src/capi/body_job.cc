@@ -141,6 +141,11 @@ Result<std::unique_ptr<Job>> open_rerank(std::shared_ptr<Engine> engine, std::st
   return open_body(ask::read_rerank_body, std::move(engine), options);
 }
 
+Result<std::unique_ptr<Job>> open_classify(std::shared_ptr<Engine> engine,
+                                           std::string_view options) {
+  return open_body(ask::read_classify_body, std::move(engine), options);
+}
+
 Result<std::unique_ptr<Job>> open_score(std::shared_ptr<Engine> engine, std::string_view options) {
   return open_body(ask::read_score_body, std::move(engine), options);
 }

@@ -36,7 +36,7 @@ class Job {
 using OpenJob = Result<std::unique_ptr<Job>>(std::shared_ptr<Engine> engine,
                                              std::string_view options);
 // Bodies of the HTTP API and their answers.
-OpenJob open_embeddings, open_rerank, open_score;
+OpenJob open_embeddings, open_rerank, open_classify, open_score;
 // {"text", "window"?, "stride"?} -> {"tokens", "bytes", "windows", "log_likelihood", "perplexity",
 // "bits_per_byte"}
 OpenJob open_perplexity;

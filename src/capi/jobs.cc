@@ -35,11 +35,9 @@ struct JobTask {
   std::string_view name;
   OpenJob* open;
 };
-constexpr JobTask kJobTasks[] = {{"embeddings", open_embeddings},
-                                 {"rerank", open_rerank},
-                                 {"score", open_score},
-                                 {"perplexity", open_perplexity},
-                                 {"batch", open_batch}};
+constexpr JobTask kJobTasks[] = {{"embeddings", open_embeddings}, {"rerank", open_rerank},
+                                 {"classify", open_classify},     {"score", open_score},
+                                 {"perplexity", open_perplexity}, {"batch", open_batch}};
 
 Result<OpenJob*> job_opener(std::string_view name) {
   std::array<std::string_view, std::size(kJobTasks)> names;

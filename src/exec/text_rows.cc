@@ -24,6 +24,20 @@ StepPlan rows_of_texts(const StepPlan& plan, std::span<const uint32_t> rows) {
   return few;
 }
 
+std::vector<uint32_t> learned_positions(const StepPlan& plan, std::span<const uint32_t> rows,
+                                        const model::ModelSpec& spec) {
+  const auto first = static_cast<uint32_t>(spec.position_offset);
+  std::vector<uint32_t> of_all(plan.n_rows());
+  for (const TextPasses& text : plan.texts) {
+    uint32_t next = first;
+    for (uint32_t row = text.row_begin; row < text.row_end; ++row)
+      of_all[row] = plan.tokens[row] == spec.pad_token ? first - 1 : next++;
+  }
+  std::vector<uint32_t> learned;
+  for (const uint32_t row : rows) learned.push_back(of_all[row]);
+  return learned;
+}
+
 std::vector<uint32_t> last_of_texts(const StepPlan& plan, std::span<const uint32_t> rows) {
   std::vector<uint32_t> last;
   auto text = plan.texts.begin();

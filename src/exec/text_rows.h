@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "contract/model_spec.h"
 #include "contract/step_plan.h"
 
 namespace pando {
@@ -15,6 +16,11 @@ std::vector<uint32_t> rows_of_pass(const StepPlan& plan, uint32_t pass);
 // The plan of some of these rows, which ascend: tokens and their types, positions, slots, and the
 // attention of each row to its whole text.
 StepPlan rows_of_texts(const StepPlan& plan, std::span<const uint32_t> rows);
+
+// [rows] the row of the table of learned positions for each of these rows, which ascend. For models
+// that have this table.
+std::vector<uint32_t> learned_positions(const StepPlan& plan, std::span<const uint32_t> rows,
+                                        const model::ModelSpec& spec);
 
 // [rows] the last position of the text that each of the rows, which ascend, belongs to.
 std::vector<uint32_t> last_of_texts(const StepPlan& plan, std::span<const uint32_t> rows);

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
-constexpr const char* kSingleWeights = "model.safetensors";
+constexpr const char *kSingleWeights = "model.safetensors", *kTorchWeights = "pytorch_model.bin";
 
 // Files by their whole names.
 constexpr std::string_view kTokenizers[] = {"tokenizer.json", "tekken.json", "tokenizer.model",
@@ -35,6 +35,8 @@ constexpr std::string_view kBesideTokenizers[] = {kConfig,
                                                   "chat_template.json"};
 constexpr std::string_view kBesideWeights[] = {"adapter_config.json", "hf_quant_config.json",
                                                "modules.json", "config_sentence_transformers.json"};
+// Heads of bge-m3 for tokens.
+constexpr std::string_view kTokenHeads[] = {"colbert_linear.pt", "sparse_linear.pt"};
 
 template <class Names>
 bool is_among(std::string_view name, const Names& names) {
@@ -53,19 +55,23 @@ bool is_further_template(std::string_view name) {
 }
 
 // "1_Pooling/config.json": a file of a sentence-transformers module; or sentence_bert_config.json.
-bool is_of_modules(std::string_view name) {
+// Weights of a module in PyTorch's own format count if its folder has no safetensors.
+bool is_of_modules(std::string_view name, const std::vector<std::string>& names) {
   if (name.starts_with("sentence_") && name.ends_with("_config.json"))
     return name.find('/') == name.npos;
   const size_t slash = name.find('/'), digits = name.find_first_not_of("0123456789");
   if (slash == name.npos || digits == 0 || digits == name.npos || name[digits] != '_') return false;
   const std::string_view file = name.substr(slash + 1);
-  return digits < slash && (file == kConfig || file == kSingleWeights);
+  const std::string safetensors = std::string(name.substr(0, slash + 1)) + kSingleWeights;
+  return digits < slash && (file == kConfig || file == kSingleWeights ||
+                            (file == kTorchWeights && !is_among(safetensors, names)));
 }
 
-bool is_small(std::string_view name, Need need) {
+bool is_small(std::string_view name, const std::vector<std::string>& names, Need need) {
   if (is_tokenizer(name) || is_among(name, kBesideTokenizers) || is_further_template(name))
     return true;
-  return need == Need::kModel && (is_among(name, kBesideWeights) || is_of_modules(name));
+  return need == Need::kModel && (is_among(name, kBesideWeights) || is_among(name, kTokenHeads) ||
+                                  is_of_modules(name, names));
 }
 
 std::string lower_case(std::string_view text) {
@@ -130,8 +136,9 @@ Result<std::string> choose_gguf(const ModelId& id, const std::vector<std::string
 }
 
 Error no_weights(const ModelId& id, const std::vector<std::string>& names) {
-  const auto torch = std::ranges::find_if(names, [](std::string_view name) {
-    return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth");
+  const auto torch = std::ranges::find_if(names, [&](std::string_view name) {
+    return (name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth")) &&
+           !is_among(name, kTokenHeads) && !is_of_modules(name, names);
   });
   if (torch != names.end())
     return unsupported("'{}' has weights in PyTorch's own format ({}), expected {} or a GGUF file",
@@ -170,7 +177,7 @@ Result<ChosenFiles> choose_files(const ModelId& id, const std::vector<std::strin
     if (need == Need::kTokenizer && !tokenizer_alone)
       return not_found("'{}' holds no tokenizer, expected {}", id.repository(), kTokenizers[0]);
     for (const std::string& name : names) {
-      if (is_small(name, need)) files.small.push_back(name);
+      if (is_small(name, names, need)) files.small.push_back(name);
       files.has_tokenizer |= is_tokenizer(name);
     }
     files.has_index = need == Need::kModel && !single;

@@ -102,20 +102,15 @@ class HeadReader {
   explicit HeadReader(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
 
   Status add_dense(const std::string& name, int n_in, int n_out, VectorActivation activation,
-                   VectorSteps& steps) const {
-    const std::string weight = tensor_name(name + ".weight"), bias = tensor_name(name + ".bias");
-    Result<VectorStep> step = read_dense(
-        checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n_in, n_out, activation);
-    if (step) steps.list.push_back(std::move(*step));
-    return step ? Status() : step.error();
+                   ClassifierHead& head) const {
+    const auto [weight, bias] = names_of(name);
+    return add(read_dense(checkpoint_, {weight, bias}, n_in, n_out, activation), {weight, bias},
+               head);
   }
 
-  Status add_norm(const std::string& name, int n, float epsilon, VectorSteps& steps) const {
-    const std::string weight = tensor_name(name + ".weight"), bias = tensor_name(name + ".bias");
-    Result<VectorStep> step =
-        read_layer_norm(checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n, epsilon);
-    if (step) steps.list.push_back(std::move(*step));
-    return step ? Status() : step.error();
+  Status add_norm(const std::string& name, int n, float epsilon, ClassifierHead& head) const {
+    const auto [weight, bias] = names_of(name);
+    return add(read_layer_norm(checkpoint_, {weight, bias}, n, epsilon), {weight, bias}, head);
   }
 
   bool has(const char* name) const {
@@ -123,6 +118,21 @@ class HeadReader {
   }
 
  private:
+  // The names of a layer's weight and bias; the latter is empty if there is none.
+  std::pair<std::string, std::string> names_of(const std::string& layer) const {
+    std::string bias = tensor_name(layer + ".bias");
+    if (!checkpoint_.contains(bias)) bias.clear();
+    return {tensor_name(layer + ".weight"), std::move(bias)};
+  }
+
+  static Status add(Result<VectorStep> step, const StepTensors& names, ClassifierHead& head) {
+    if (!step) return step.error();
+    head.steps.list.push_back(std::move(*step));
+    for (const std::string_view name : {names.weight, names.bias})
+      if (!name.empty()) head.tensors.emplace_back(name);
+    return {};
+  }
+
   // Some files have their heads inside the model.
   std::string tensor_name(const std::string& name) const {
     return checkpoint_.contains(name) || !checkpoint_.contains("model." + name) ? name
@@ -136,13 +146,13 @@ Status read_steps_of(const HeadForm& form, const OpenedModel& model, ClassifierH
   const HeadReader reader(model.checkpoint);
   const int d = model.config.d_model;
   if (*form.dense != '\0')
-    if (Status status = reader.add_dense(form.dense, d, d, form.activation, head.steps); !status)
+    if (Status status = reader.add_dense(form.dense, d, d, form.activation, head); !status)
       return status;
   if (*form.norm != '\0')
-    if (Status status = reader.add_norm(form.norm, d, model.config.rms_eps, head.steps); !status)
+    if (Status status = reader.add_norm(form.norm, d, model.config.rms_eps, head); !status)
       return status;
   return reader.add_dense(form.last, d, static_cast<int>(head.labels.size()),
-                          VectorActivation::kIdentity, head.steps);
+                          VectorActivation::kIdentity, head);
 }
 
 // ModernBERT says which rows its head reads, and its activation.

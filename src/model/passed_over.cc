@@ -15,8 +15,9 @@
 namespace pando::model {
 
 Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
-                                                   const Checkpoint& checkpoint) {
-  std::set<std::string> known;
+                                                   const Checkpoint& checkpoint,
+                                                   std::span<const std::string> read_besides) {
+  std::set<std::string> known(read_besides.begin(), read_besides.end());
   for (const WeightSpec& spec : weight_specs(config))
     for (WeightSpec& stored : checkpoint.stored_as(spec))
       if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));

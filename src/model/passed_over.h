@@ -1,6 +1,7 @@
 // Tensors of a checkpoint that are not read.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ inline constexpr const char* kScore = "score.weight";
 
 // Checks that no tensor is ignored silently: each must be one of the configuration's, be known to
 // be redundant, or belong to a part that answers no text. Returns the names of those parts: "vision
-// tower (12 tensors)".
+// tower (12 tensors)". read_besides: tensors that a classifier's head has.
 Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
-                                                   const Checkpoint& checkpoint);
+                                                   const Checkpoint& checkpoint,
+                                                   std::span<const std::string> read_besides = {});
 
 }  // namespace pando::model

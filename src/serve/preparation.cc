@@ -178,6 +178,8 @@ class Preparation {
         return ask::of_request(body, i, status.error());
     }
     if (Status status = ask::check_logprobs(body); !status) return status;
+    const int d_model = service_.engine.model().info().d_model;
+    if (Status status = ask::check_rows(body, d_model); !status) return status;
     ask::count_beside(body.requests);
     return {};
   }

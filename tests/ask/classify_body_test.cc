@@ -137,11 +137,50 @@ TEST_F(ClassifyBodies, ACrossEncoderRanks) {
   const double logit = answered(*raw, {hidden(*model, 1, 0.1F)})[0]["score"];
   const double p = answered(*scaled, {hidden(*model, 1, 0.1F)})[0]["score"];
   EXPECT_NEAR(p, 1 / (1 + std::exp(-logit)), 1e-12);
-  context_ = 7;  // pairs are cut to it
+}
+
+// Requests longer than the context are left to the engine, which refuses them.
+TEST_F(ClassifyBodies, TextsAreCutToTheContextOnlyIfAsked) {
+  context_ = 7;
+  const auto pairs = classifier("xlm-roberta-pairs"), three = classifier("bert-three");
+  const auto length = [](const std::unique_ptr<Body>& body) {
+    return body->requests[0].tokens.size();
+  };
+  const auto whole = of_model(
+      read_rerank_body, R"({"query": "page", "documents": ["a page of rows and rows"]})", *pairs);
+  EXPECT_GT(length(whole), 7u);
   const auto cut = of_model(
-      read_rerank_body, R"({"query": "page", "documents": ["a page of rows and rows"]})", *model);
-  EXPECT_EQ(cut->requests[0].tokens.size(), 7u);
+      read_rerank_body,
+      R"({"query": "page", "documents": ["a page of rows and rows"], "truncate": true})", *pairs);
+  EXPECT_EQ(length(cut), 7u);
   EXPECT_GT(cut->requests[0].cut_tokens, 0);
+  for (ReadBody* reader : {read_classify_body, read_tei_predict_body}) {
+    const std::string field = reader == read_classify_body ? "input" : "inputs",
+                      text = "{\"" + field + "\": \"a page of rows and plans and rows\"";
+    const auto as_it_is = of_model(reader, (text + "}").c_str(), *three);
+    EXPECT_GT(length(as_it_is), 7u);
+    const auto end = of_model(reader, (text + ", \"truncate\": true}").c_str(), *three);
+    const auto start = of_model(reader, (text + ", \"truncate\": \"START\"}").c_str(), *three);
+    ASSERT_EQ(length(end), 7u);
+    ASSERT_EQ(length(start), 7u);
+    const auto& all = as_it_is->requests[0].tokens;
+    EXPECT_EQ(end->requests[0].tokens[1], all[1]);
+    EXPECT_EQ(start->requests[0].tokens[5], all[all.size() - 2]);
+  }
+}
+
+TEST_F(ClassifyBodies, ListsHaveTextsAndPairs) {
+  const auto model = classifier("bert-three");
+  const auto body = of_model(read_classify_body, R"({"input": ["a page", ["a", "page"]]})", *model);
+  ASSERT_EQ(body->requests.size(), 2u);
+  EXPECT_TRUE(body->requests[0].token_types.empty());
+  EXPECT_EQ(body->requests[1].token_types.back(), 1);
+  EXPECT_EQ(body->place(1), "input[1]");
+  for (const char* wrong : {R"({"input": [["a"]]})", R"({"input": [["a", "b", "c"]]})",
+                            R"({"input": [["a", 5]]})", R"({"input": 5})"})
+    EXPECT_NE(refused(read_classify_body, wrong, *model).find("a list of texts and pairs of texts"),
+              std::string::npos)
+        << wrong;
 }
 
 TEST(ClassifyLines, HaveLabels) {

@@ -1,13 +1,22 @@
 // Bodies of text-generation-inference and text-embeddings-inference, and their answers.
+#include "api/prompt.h"
+#include "ask/body_checks.h"
 #include "ask/door_testing.h"
 #include "ask/tei_body.h"
 #include "ask/tgi_body.h"
+#include "model/test_files.h"
+#include "model/vector_steps.h"
+#include "pando/embed.h"
+#include "task/bge_m3.h"
 
 namespace pando::ask {
 namespace {
 
 class Tgi : public Doors {};
-class Tei : public Doors {};
+class Tei : public Doors {
+ protected:
+  static Json parsed(const Json& answer) { return Json::parse(json_text(answer)); }
+};
 
 const HttpError kFull{429, "rate_limit_error", "queue_full", "the queue is full"};
 const HttpError kWrong{400, "invalid_request_error", "invalid_argument", "no", "inputs"};
@@ -138,6 +147,70 @@ TEST_F(Tei, VectorsComeInAList) {
   EXPECT_EQ(made->place(1), "inputs[1]");
   EXPECT_EQ(json_text(answered(*made, {{.embedding = {1, 2}}, {.embedding = {3, 0.5}}})),
             "[[1.0,2.0],[3.0,0.5]]");
+}
+
+// Hidden states stay as they are, unless a head makes vectors of them.
+TEST_F(Tei, TokensHaveVectors) {
+  const auto plain = body(read_tei_tokens_body, R"({"inputs": "ab"})");
+  EXPECT_EQ(plain->requests[0].pooling, Pooling::kRows);
+  const auto d_model = static_cast<size_t>(testing::tiny_model()->info().d_model);
+  using Texts = std::vector<std::vector<std::vector<float>>>;
+  const std::vector<float> row(d_model, 3), rows(2 * d_model, 3);
+  EXPECT_EQ(parsed(answered(*plain, {{.embedding = rows}})).get<Texts>(), (Texts{{row, row}}));
+  const TemporaryFolder folder;
+  testing::copy_bge_m3(folder.path() / "m");
+  const auto model = Model::load(folder.path() / "m", {.threads = 1}).value();
+  const EmbedOptions options = embed_options_for(*model, {.output = EmbedOutput::kTokens}).value();
+  const auto headed = read(read_tei_tokens_body, R"({"inputs": ["a page"]})", *model);
+  ASSERT_TRUE(headed.ok()) << headed.error().message();
+  const Completion two{.embedding = std::vector<float>(64, 0.5F), .prompt_tokens = 2};
+  const auto vectors = token_vectors_of(two, options);
+  ASSERT_EQ(vectors.size(), 1u);
+  EXPECT_EQ(parsed(answered(**headed, {two})).get<Texts>(), Texts{vectors});
+  EXPECT_EQ(blamed(read_tei_tokens_body, R"({"inputs": "a", "dimensions": 3})"), "dimensions");
+}
+
+TEST_F(Tei, VectorsOfTokensAreBounded) {
+  const auto made = body(read_tei_tokens_body, R"({"inputs": ["a", "b"]})");
+  for (Request& request : made->requests) request.tokens.assign(500'000, 1);
+  EXPECT_TRUE(check_rows(*made, 64).ok());
+  const Status refused = check_rows(*made, 65);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().place.field, "inputs[1]");
+  EXPECT_NE(refused.error().message().find("1000000 tokens with 65 values"), std::string::npos);
+  const auto pooled = body(read_tei_body, R"({"inputs": "a"})");
+  pooled->requests[0].tokens.assign(1'000'000, 1);
+  EXPECT_TRUE(check_rows(*pooled, 1024).ok());
+}
+
+TEST_F(Tei, TokensHaveWeights) {
+  const TemporaryFolder folder;
+  testing::copy_bge_m3(folder.path() / "m");
+  const auto model = Model::load(folder.path() / "m", {.threads = 1}).value();
+  const EmbedOptions options = embed_options_for(*model, {.output = EmbedOutput::kWeights}).value();
+  const auto made = read(read_tei_weights_body, R"({"inputs": "What is a page?"})", *model);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  const Request& request = (*made)->requests[0];
+  const size_t n = encode_prompt(*model, request).value().size();
+  // A row of ones, with a weight above 0 or with none.
+  const std::vector<float> one(32, 1), minus(32, -1);
+  std::vector<float> rows;
+  const bool is_above = options.weight_steps->apply(one)[0] > 0;
+  for (size_t i = 0; i < n; ++i)
+    rows.insert(rows.end(), is_above ? one.begin() : minus.begin(),
+                is_above ? one.end() : minus.end());
+  const Completion completion{.embedding = rows, .prompt_tokens = static_cast<int>(n)};
+  const auto weights = token_weights_of(completion, options, *model, request).value();
+  ASSERT_GT(weights.size(), 3u);
+  const Json list = answered(**made, {completion})[0];
+  ASSERT_EQ(list.size(), weights.size());
+  size_t i = 0;
+  for (const auto& [token, weight] : weights) {
+    EXPECT_EQ(list[i]["index"], token);
+    EXPECT_EQ(list[i++]["value"].get<float>(), weight);
+  }
+  EXPECT_EQ(error(read_tei_weights_body, R"({"inputs": "a"})").message(),
+            "the model has no weights of tokens, expected the file sparse_linear.pt");
 }
 
 TEST_F(Tei, TextsAreCutAtEitherEnd) {

@@ -293,9 +293,11 @@ TEST_F(CJobs, EnginesMayBeFreedBefore) {
 }
 
 TEST_F(CJobs, WrongOptionsAreNamed) {
-  refuse("embedding", "{}",
-         "the task 'embedding' is unknown, expected embeddings, rerank, score, perplexity or batch",
-         R"({"field":"task"})");
+  refuse(
+      "embedding", "{}",
+      "the task 'embedding' is unknown, expected embeddings, rerank, classify, score, perplexity "
+      "or batch",
+      R"({"field":"task"})");
   refuse("embeddings", R"({"input": "A", "dimensions": 0})",
          "field 'dimensions' is 0, expected 1 to 64", R"({"field":"dimensions"})");
   refuse("perplexity", R"({"text": "A text.", "window": 1000})",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,11 +16,13 @@ namespace pando::testing {
 // All ranks but the first serve in threads until this ends.
 class RankThreads {
  public:
-  RankThreads(CaseModels& models, const CaseModel& model, const RankLayout& layout)
+  using Load = std::function<const DeviceModel&(const ModelShare&)>;
+
+  RankThreads(const RankLayout& layout, const Load& load)
       : comms_(layout.n_ranks()), first_{&comms_.of(0), layout} {
     std::vector<const DeviceModel*> weights;
     for (int rank = 1; rank < layout.n_ranks(); ++rank)
-      weights.push_back(&models.share(model, layout.share_of(rank)));
+      weights.push_back(&load(layout.share_of(rank)));
     for (int rank = 1; rank < layout.n_ranks(); ++rank)
       threads_.emplace_back([this, layout, rank, own = weights[rank - 1]] {
         try {
@@ -30,6 +33,10 @@ class RankThreads {
         }
       });
   }
+  RankThreads(CaseModels& models, const CaseModel& model, const RankLayout& layout)
+      : RankThreads(layout, [&](const ModelShare& share) -> const DeviceModel& {
+          return models.share(model, share);
+        }) {}
   ~RankThreads() {
     dismiss_ranks(comms_.of(0));
     for (std::thread& thread : threads_) thread.join();

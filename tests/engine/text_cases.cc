@@ -7,15 +7,14 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "api/open_loop.h"
-#include "comm/thread_comm.h"
-#include "contract/ranks.h"
 #include "engine/engine_loop.h"
+#include "engine/rank_threads.h"
 #include "exec/cpu/kernel/kernels.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/loaded_weights.h"
@@ -58,6 +57,8 @@ Request random_text(Random& random, const model::ModelConfig& config,
     const int n =
         between(random, 0, 3) > 0 ? between(random, 1, 24) : between(random, 25, kLongestText);
     for (int i = 0; i < n; ++i) request.tokens.push_back(between(random, 3, config.vocab - 1));
+    if (config.pad_token)  // which positions do not count
+      for (int i = 0; i < n / 8; ++i) request.tokens[random() % n] = *config.pad_token;
     if (config.n_token_types > 1)
       for (int i = 0; i < n; ++i)
         request.token_types.push_back(
@@ -136,35 +137,6 @@ const LoadedModel& loaded(const TextScenario& s, const ModelShare& share) {
   return models.emplace(key, std::move(*model)).first->second;
 }
 
-// All ranks but the first serve in threads until this ends.
-class Servers {
- public:
-  explicit Servers(const TextScenario& s)
-      : comms_(s.layout.n_ranks()), first_{&comms_.of(0), s.layout} {
-    for (int rank = 1; rank < s.layout.n_ranks(); ++rank) {
-      const DeviceModel& own = *loaded(s, s.layout.share_of(rank)).weights;
-      threads_.emplace_back([this, rank, &own, layout = s.layout] {
-        try {
-          serve_rank(own, /*threads=*/1, {&comms_.of(rank), layout});
-        } catch (const std::exception& error) {
-          fprintf(stderr, "rank %d: %s\n", rank, error.what());
-          comms_.fail();
-        }
-      });
-    }
-  }
-  ~Servers() {
-    dismiss_ranks(comms_.of(0));
-    for (std::thread& thread : threads_) thread.join();
-  }
-  const RankGroup& first() const { return first_; }
-
- private:
-  ThreadComms comms_;
-  RankGroup first_;
-  std::vector<std::thread> threads_;
-};
-
 std::vector<float> expected_of(const reference::Model& reference, const Request& request,
                                size_t d_model) {
   const std::vector<float> rows = reference.hidden(request.tokens, 0, request.token_types);
@@ -223,10 +195,12 @@ std::string compare(const TextScenario& s, const std::map<RequestId, Heard>& hea
 
 std::string run(const TextScenario& s, Random& random, TextCase& result) {
   LoopOptions options = s.loop;
-  std::unique_ptr<Servers> servers;
+  std::optional<RankThreads> ranks;
   if (s.layout.n_ranks() > 1) {
-    servers = std::make_unique<Servers>(s);
-    options.ranks = &servers->first();
+    ranks.emplace(s.layout, [&](const ModelShare& share) -> const DeviceModel& {
+      return *loaded(s, share).weights;
+    });
+    options.ranks = &ranks->first();
   }
   const LoadedModel& own = loaded(s, s.layout.n_ranks() > 1 ? s.layout.share_of(0) : ModelShare());
   auto opened = open_loop(*own.weights, options, nullptr, nullptr, nullptr);
@@ -256,7 +230,7 @@ std::string run(const TextScenario& s, Random& random, TextCase& result) {
       }
     }
   }
-  result.on_ranks = servers != nullptr;
+  result.on_ranks = ranks.has_value();
   const EngineStats stats = loop.stats();
   if (stats.kv_bytes != 0)
     return fmt::format("{} bytes of pages are not given back", stats.kv_bytes);

@@ -38,6 +38,16 @@ TEST(TextRows, SomeKeepTheirTilesAndSlots) {
             (std::vector<AttentionTask>{{0, 0, 2, 0, 2}, {0, 2, 3, 3, 1}, {1, 0, 2, 2, 1}}));
 }
 
+// Token 7 has the row before that of position 0, and the tokens behind it count without it.
+TEST(TextRows, LearnedPositionsDoNotCountPadding) {
+  const model::ModelSpec spec{.n_learned_positions = 9, .position_offset = 3, .pad_token = 7};
+  EXPECT_EQ(learned_positions(two_texts(), Rows{0, 1, 2, 3, 4, 5, 6}, spec),
+            (Rows{3, 4, 2, 5, 6, 3, 4}));
+  EXPECT_EQ(learned_positions(two_texts(), Rows{2, 4, 6}, spec), (Rows{2, 6, 4}));
+  const model::ModelSpec counted{.n_learned_positions = 9, .position_offset = 3};
+  EXPECT_EQ(learned_positions(two_texts(), Rows{2, 4, 6}, counted), (Rows{5, 7, 4}));
+}
+
 TEST(TextRows, SeeTheirWholeText) {
   EXPECT_EQ(last_of_texts(two_texts(), Rows{0, 4, 5}), (Rows{4, 4, 1}));
 }

@@ -31,6 +31,18 @@ TEST(ChooseFiles, TakesWhatIsReadAndNothingElse) {
   EXPECT_TRUE(chosen->has_tokenizer);
 }
 
+// Weights of modules that Pando reads in PyTorch's own format.
+TEST(ChooseFiles, TakesHeadsOfTokensAndModulesWithoutSafetensors) {
+  const auto chosen =
+      choose("a/b", {"config.json", "model.safetensors", "pytorch_model.bin", "colbert_linear.pt",
+                     "sparse_linear.pt", "optimizer.pt", "2_Dense/config.json",
+                     "2_Dense/pytorch_model.bin", "onnx/sparse_linear.pt", "x/pytorch_model.bin"});
+  ASSERT_TRUE(chosen) << message(chosen);
+  EXPECT_EQ(chosen->small, (Names{"2_Dense/config.json", "2_Dense/pytorch_model.bin",
+                                  "colbert_linear.pt", "config.json", "sparse_linear.pt"}));
+  EXPECT_EQ(chosen->weights, Names{"model.safetensors"});
+}
+
 TEST(ChooseFiles, AnIndexComesBeforeItsShards) {
   const auto chosen = choose("a/b", {"config.json", kIndex, "model-00001-of-00001.safetensors"});
   ASSERT_TRUE(chosen) << message(chosen);
@@ -72,6 +84,9 @@ TEST(ChooseFiles, SaysWhatARepositoryLacks) {
   EXPECT_EQ(message(choose("a/b", {"config.json", "pytorch_model.bin"})),
             "'a/b' has weights in PyTorch's own format (pytorch_model.bin), expected "
             "model.safetensors or a GGUF file");
+  // The weights of the model, not those of a head.
+  EXPECT_EQ(message(choose("a/b", {"colbert_linear.pt", "config.json", "pytorch_model.bin"})),
+            message(choose("a/b", {"config.json", "pytorch_model.bin"})));
   EXPECT_EQ(message(choose("a/b", {"README.md"})),
             "'a/b' holds no model, expected config.json with model.safetensors, or a GGUF file");
   EXPECT_EQ(message(choose("a/b:Q8_0", {"config.json"})), "'a/b' has no GGUF file");

@@ -85,6 +85,7 @@ TEST(EncoderConfigs, HavePositionsWindowsAndRotations) {
   const ModelConfig roberta = config_of_fixture("roberta");
   EXPECT_EQ(roberta.n_learned_positions, 96);
   EXPECT_EQ(roberta.position_offset, 2);
+  EXPECT_EQ(roberta.pad_token, 1);
   EXPECT_EQ(roberta.max_positions, 94);
   // Half of local_attention on each side, and the row itself.
   const ModelConfig modern = config_of_fixture("modernbert");
@@ -145,11 +146,12 @@ TEST(EncoderFiles, KeepTheirHeads) {
   const auto opened = OpenedModel::open(encoder_folder("xlm-roberta"));
   ASSERT_TRUE(opened.ok()) << opened.error().message();
   EXPECT_TRUE(opened->checkpoint.contains("classifier.out_proj.weight"));
-  EXPECT_EQ(opened->passed_over, std::vector<std::string>{"head (4 tensors)"});
+  EXPECT_EQ(opened->passed_over, std::vector<std::string>{"classifier (4 tensors)"});
   EXPECT_FALSE(opened->has_no_head);
   const auto bare = OpenedModel::open(encoder_folder("bert"));
   ASSERT_TRUE(bare.ok()) << bare.error().message();
   EXPECT_TRUE(bare->checkpoint.contains("model.pooler.dense.weight"));
+  EXPECT_EQ(bare->passed_over, std::vector<std::string>{"pooler (2 tensors)"});
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ CHARACTERS = 4 * [(0x61, 0x7A), (0x20, 0x20), (0x30, 0x39), (0x41, 0x5A)] + 2 * 
     (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0x09, 0x0D), (0xA0, 0xFF), (0x100, 0x17F), (0x300, 0x304),
     (0x3B1, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x621, 0x64A), (0x905, 0x939), (0xE01, 0xE2E), (0x2010, 0x2027),
     (0x3041, 0x3093), (0x4E00, 0x9FA5), (0xAC00, 0xD7A3), (0x1F600, 0x1F64F)]
+# The example of EmbeddingGemma's model card.
+QUERY = "Which planet is known as the Red Planet?"
+DOCUMENTS = ["Venus is often called Earth's twin because of its similar size and proximity.",
+             "Mars, known for its reddish appearance, is often referred to as the Red Planet.",
+             "Jupiter, the largest planet in our solar system, has a prominent red spot.",
+             "Saturn, famous for its rings, is sometimes mistaken for the Red Planet."]
 PROMPT = "The planets, in the order of their distance from the sun, with one fact about each:\n\n"
 QUESTION = [{"role": "user", "content": "Name the planets in the order of their distance from the sun, with a fact about each."}]
 CHAT = [

@@ -126,14 +126,18 @@ Floats Model::of_inputs(int index, const Floats& inputs, const Floats& x, int n)
 Floats Model::embeddings(std::span<const int32_t> tokens, std::span<const uint8_t> types) const {
   const int d_model = config_.d_model;
   Floats x;
-  for (size_t i = 0; i < tokens.size(); ++i)
+  size_t n_counted = 0;  // tokens before this one that positions count
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_pad = tokens[i] == config_.pad_token;
+    const size_t first = config_.position_offset, position = is_pad ? first - 1 : first + n_counted;
     for (int j = 0; j < d_model; ++j) {
       float value = embedding_[size_t(tokens[i]) * d_model + j] * config_.embedding_scale;
       if (!type_table_.empty()) value += type_table_[(types.empty() ? 0 : types[i]) * d_model + j];
-      const size_t position = i + config_.position_offset;
       if (!position_table_.empty()) value += position_table_[position * d_model + j];
       x.push_back(value);
     }
+    if (!is_pad) ++n_counted;
+  }
   return norm_rows(x, embedding_norm_);
 }
 

@@ -196,6 +196,11 @@ std::vector<DoorRequest> door_requests() {
          return Json{{"inputs", {a.text, a.other}}};
        },
        all_of, nullptr},
+      {"/embed_all",
+       [](const DoorAsk& a) {
+         return Json{{"inputs", {a.text, a.other}}};
+       },
+       all_of, nullptr},
       {"/",
        [](const DoorAsk& a) {
          return Json{{"inputs", {a.text, a.other}}};

@@ -101,6 +101,9 @@ TEST_F(OtherDoors, VectorsAreTheSame) {
   const Json texts = {"one", "two"};
   EXPECT_EQ(post("/embed", {{"inputs", texts}}), vectors);
   EXPECT_EQ(post("/", {{"inputs", texts}}), vectors);
+  EXPECT_EQ(post("/embed_all", {{"inputs", "one"}})[0].size(), 3u);  // tokens
+  EXPECT_NE(post("/embed_sparse", {{"inputs", "one"}}, 400)["error"].dump().find("sparse_linear"),
+            std::string::npos);
   EXPECT_EQ(post("/api/embed", {{"input", texts}})["embeddings"], vectors);
   EXPECT_EQ(post("/api/embeddings", {{"prompt", "two"}})["embedding"], vectors[1]);
   EXPECT_EQ(post("/v2/embed", {{"texts", texts}})["embeddings"]["float"], vectors);

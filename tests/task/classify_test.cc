@@ -53,6 +53,13 @@ Completion classified(Engine& engine, const ClassifyOptions& options, const json
   return std::move((*completions)[0]);
 }
 
+// Notes name the parts of a file that are not read. A classifier reads all of these files.
+TEST(Classify, NotesNameNoHeadThatIsRead) {
+  for (const char* name : {"bert-three", "bert-tokens", "xlm-roberta-pairs", "distilbert-many",
+                           "modernbert-number", "qwen2-score"})
+    EXPECT_EQ(open(name)->model().info().notes, std::vector<std::string>()) << name;
+}
+
 constexpr const char* kOfTexts[] = {"bert-three", "xlm-roberta-pairs", "distilbert-many",
                                     "modernbert-number", "qwen2-score"};
 

@@ -110,117 +110,118 @@ TEST(Embed, AnInstructionIsSharedAndStandsBeforeTheText) {
   EXPECT_EQ(engine->stats().prefill_rows, common.size() + 6);
 }
 
-// A model of the library sentence-transformers brings files that say how its vectors are made.
-TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
-  const TemporaryFolder folder;
-  RandomModelOptions made;
-  made.shape = "tiny-qwen3";
-  made.out = folder.path() / "m";
-  made.max_positions = kTinyContext;
-  ASSERT_TRUE(make_random_model(made).ok());
-  std::filesystem::create_directories(made.out / "1_Pooling");
-  folder.write("m/modules.json",
-               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
-               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
-  folder.write("m/config_sentence_transformers.json",
-               R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
-  const auto model = Model::load(made.out);
-  ASSERT_TRUE(model.ok()) << model.error().message();
-  const auto engine = Engine::open(*model, tiny_options());
-  ASSERT_TRUE(engine.ok()) << engine.error().message();
+// A tiny model with files of the library sentence-transformers, which say how its vectors are made.
+class EmbedFiles : public ::testing::Test {
+ protected:
+  EmbedFiles() {
+    RandomModelOptions made;
+    made.shape = "tiny-qwen3";
+    made.out = path();
+    made.max_positions = kTinyContext;
+    if (!make_random_model(made).ok()) throw std::runtime_error("no random model");
+  }
+
+  std::filesystem::path path() const { return folder_.path() / "m"; }
+  // Writes a file of the model.
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories((path() / name).parent_path());
+    folder_.write("m/" + name, text);
+  }
+  // Writes modules.json with a Transformer, a Pooling in "1_Pooling", and `others` behind, in the
+  // folders "2", "3" and so on.
+  void write_modules(const std::vector<std::string>& others = {}) {
+    const auto module = [](const std::string& folder, const std::string& kind) {
+      return R"({"path": ")" + folder + R"(", "type": "sentence_transformers.models.)" + kind +
+             R"("})";
+    };
+    std::string list = module("", "Transformer") + ", " + module("1_Pooling", "Pooling");
+    for (size_t i = 0; i < others.size(); ++i)
+      list += ", " + module(std::to_string(i + 2), others[i]);
+    write("modules.json", "[" + list + "]");
+  }
+  std::shared_ptr<const Model> load() const {
+    auto model = Model::load(path());
+    if (!model) throw std::runtime_error(model.error().message());
+    return *model;
+  }
+  std::unique_ptr<Engine> open() const {
+    auto engine = Engine::open(load(), tiny_options());
+    if (!engine) throw std::runtime_error(engine.error().message());
+    return std::move(*engine);
+  }
+
+ private:
+  const TemporaryFolder folder_;
+};
+
+TEST_F(EmbedFiles, AreFollowedWhereNothingElseIsSaid) {
+  write_modules();
+  write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  write("config_sentence_transformers.json",
+        R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
+  const std::unique_ptr<Engine> engine = open();
   std::vector<std::string> prompted;
   for (const std::string& text : kTexts) prompted.push_back("query: " + text);
   EXPECT_EQ(
-      embedded(**engine, kTexts, {}),
-      embedded(**engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""}));
+      embedded(*engine, kTexts, {}),
+      embedded(*engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""}));
   EXPECT_EQ(
-      embedded(**engine, kTexts, {.pooling = Pooling::kLast, .normalise = true}),
-      embedded(**engine, prompted, {.pooling = Pooling::kLast, .normalise = true, .prompt = ""}));
+      embedded(*engine, kTexts, {.pooling = Pooling::kLast, .normalise = true}),
+      embedded(*engine, prompted, {.pooling = Pooling::kLast, .normalise = true, .prompt = ""}));
 
-  // Two poolings joined, and a module behind them that the vectors do not fit.
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": ["mean", "lasttoken"]})");
-  const auto joined = Model::load(made.out);
-  ASSERT_TRUE(joined.ok()) << joined.error().message();
-  const auto with_two = Engine::open(*joined, tiny_options());
+  // Two poolings joined.
+  write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "lasttoken"]})");
+  const std::unique_ptr<Engine> with_two = open();
   const auto last =
-      embedded(**engine, prompted, {.pooling = Pooling::kLast, .normalise = false, .prompt = ""});
+      embedded(*engine, prompted, {.pooling = Pooling::kLast, .normalise = false, .prompt = ""});
   const auto mean =
-      embedded(**engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""});
-  const auto both = embedded(**with_two, kTexts, {});
+      embedded(*engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""});
+  const auto both = embedded(*with_two, kTexts, {});
   for (size_t i = 0; i < both.size(); ++i) {
     std::vector<float> expected = mean[i];
     expected.insert(expected.end(), last[i].begin(), last[i].end());
     EXPECT_EQ(both[i], expected);
   }
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": "most"})");
-  const auto other = Model::load(made.out);
-  ASSERT_TRUE(other.ok()) << other.error().message();
-  const auto vectors = embed(**Engine::open(*other, tiny_options()), kTexts);
+  write("1_Pooling/config.json", R"({"pooling_mode": "most"})");
+  const auto vectors = embed(*open(), kTexts);
   ASSERT_FALSE(vectors.ok());
   EXPECT_EQ(vectors.error().code, ErrorCode::kBadFile);
   EXPECT_NE(vectors.error().message().find("most"), std::string::npos);
 }
 
 // As in sentence-transformers, whose Normalize comes first; numbers that are asked for come before.
-TEST(Embed, TheFilesDimensionsAreKeptAfterScaling) {
-  const TemporaryFolder folder;
-  RandomModelOptions made;
-  made.shape = "tiny-qwen3";
-  made.out = folder.path() / "m";
-  made.max_positions = kTinyContext;
-  ASSERT_TRUE(make_random_model(made).ok());
-  std::filesystem::create_directories(made.out / "1_Pooling");
-  folder.write("m/modules.json",
-               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
-               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},)"
-               R"({"path": "2", "type": "sentence_transformers.models.Normalize"}])");
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
-  folder.write("m/config_sentence_transformers.json", R"({"truncate_dim": 8})");
-  const auto model = Model::load(made.out);
-  ASSERT_TRUE(model.ok()) << model.error().message();
-  const auto engine = Engine::open(*model, tiny_options());
-  ASSERT_TRUE(engine.ok()) << engine.error().message();
-  const int all = (*model)->info().d_model;
-  std::vector<float> whole = embedded(**engine, {kTexts[0]}, {.dimensions = all})[0];
+TEST_F(EmbedFiles, DimensionsAreKeptAfterScaling) {
+  write_modules({"Normalize"});
+  write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  write("config_sentence_transformers.json", R"({"truncate_dim": 8})");
+  const std::unique_ptr<Engine> engine = open();
+  const int all = engine->model().info().d_model;
+  std::vector<float> whole = embedded(*engine, {kTexts[0]}, {.dimensions = all})[0];
   whole.resize(8);
-  EXPECT_EQ(embedded(**engine, {kTexts[0]}, {})[0], whole);
-  const std::vector<float> asked = embedded(**engine, {kTexts[0]}, {.dimensions = 8})[0];
+  EXPECT_EQ(embedded(*engine, {kTexts[0]}, {})[0], whole);
+  const std::vector<float> asked = embedded(*engine, {kTexts[0]}, {.dimensions = 8})[0];
   EXPECT_NE(asked, whole);
-  EXPECT_EQ(embedded(**engine, {kTexts[0]}, {.normalise = true})[0], asked);
+  EXPECT_EQ(embedded(*engine, {kTexts[0]}, {.normalise = true})[0], asked);
 }
 
 // The length of vectors before a module is known from the model alone if no file states it.
-TEST(Embed, RefusesModulesThatDoNotFitTheModel) {
-  const TemporaryFolder folder;
-  RandomModelOptions made;
-  made.shape = "tiny-qwen3";
-  made.out = folder.path() / "m";
-  made.max_positions = kTinyContext;
-  ASSERT_TRUE(make_random_model(made).ok());
-  for (const char* module : {"1_Pooling", "3"})
-    std::filesystem::create_directories(made.out / module);
-  folder.write("m/modules.json",
-               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
-               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},)"
-               R"({"path": "2", "type": "sentence_transformers.models.Normalize"},)"
-               R"({"path": "3", "type": "sentence_transformers.models.LayerNorm"}])");
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": "mean"})");
-  folder.write("m/3/config.json", R"({"dimension": 3})");
+TEST_F(EmbedFiles, ModulesFitTheModel) {
+  write_modules({"Normalize", "LayerNorm"});
+  write("1_Pooling/config.json", R"({"pooling_mode": "mean"})");
+  write("3/config.json", R"({"dimension": 3})");
   const std::vector<float> ones(3, 1.0F);
   const std::vector<model::SafetensorsWriter::Tensor> tensors = {
       {.name = "norm.weight", .shape = {3}}, {.name = "norm.bias", .shape = {3}}};
-  auto writer = model::SafetensorsWriter::create(made.out / "3/model.safetensors", tensors);
+  auto writer = model::SafetensorsWriter::create(path() / "3/model.safetensors", tensors);
   ASSERT_TRUE(writer.ok());
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(writer->append(std::as_bytes(std::span(ones))).ok());
   ASSERT_TRUE(writer->finish().ok());
-  const auto model = Model::load(made.out);
-  ASSERT_TRUE(model.ok()) << model.error().message();
-  const auto options = embed_options_for(**model, {});
+  const auto model = load();
+  const auto options = embed_options_for(*model, {});
   ASSERT_FALSE(options.ok());
-  EXPECT_EQ(options.error().message(),
-            "there are vectors of " + std::to_string((*model)->info().d_model) +
-                " values, expected 3 for the model's next module");
+  EXPECT_EQ(options.error().message(), "there are vectors of " +
+                                           std::to_string(model->info().d_model) +
+                                           " values, expected 3 for the model's next module");
 }
 
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {

@@ -71,7 +71,8 @@ class Transformer {
   };
 
   void begin_texts(const StepPlan& plan);
-  void enter_texts(const StepPlan& rows, const float* before);
+  // learned: rows of the table of positions, one for each row; empty if the model has none.
+  void enter_texts(const StepPlan& rows, std::span<const uint32_t> learned, const float* before);
   void add_to_embedding(uint32_t row, const model::Tensor* table, uint32_t index);
   void leave_texts(uint32_t n_rows);
   void keep_rows(const TextPart& part, int layer, const TextMemory& memory);

@@ -39,7 +39,10 @@ const float* Transformer::encode(const StepPlan& plan, const KvViews& kv, const 
     if (n_rows == 0) continue;
     const RowRange all{0, n_rows};
     if (pass == first) {
-      enter_texts(part.plan, before);
+      const bool has_table = before == nullptr && spec_.n_learned_positions > 0;
+      const std::vector<uint32_t> learned =
+          has_table ? learned_positions(plan, part.rows, spec_) : std::vector<uint32_t>();
+      enter_texts(part.plan, learned, before);
     } else {
       const LayerWeights& weights = weights_.layers[layer - 1];
       attention_.attend(layer - 1, weights, part.plan, all, part.last_seen, kv, products_);
@@ -73,7 +76,8 @@ void Transformer::begin_texts(const StepPlan& plan) {
 }
 
 // The rows that the first layer reads: embeddings, or rows of the stage before.
-void Transformer::enter_texts(const StepPlan& rows, const float* before) {
+void Transformer::enter_texts(const StepPlan& rows, std::span<const uint32_t> learned,
+                              const float* before) {
   Stopwatch watch;
   if (before != nullptr) {
     std::memcpy(x_.row(0), before, size_t{rows.n_rows()} * spec_.d_model * sizeof(float));
@@ -82,8 +86,7 @@ void Transformer::enter_texts(const StepPlan& rows, const float* before) {
     for_rows(pool_, rows.n_rows(), [&](uint32_t row) {
       const uint32_t type = rows.token_types.empty() ? 0 : rows.token_types[row];
       add_to_embedding(row, weights_.type_table.get(), type);
-      add_to_embedding(row, weights_.position_table.get(),
-                       rows.positions[row] + static_cast<uint32_t>(spec_.position_offset));
+      if (!learned.empty()) add_to_embedding(row, weights_.position_table.get(), learned[row]);
       x_.norm(weights_.embedding_norm, x_.row(row), x_.row(row));
     });
   }

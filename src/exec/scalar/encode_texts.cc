@@ -23,7 +23,10 @@ Rows ForwardPass::encode(const StepPlan& plan, const KvViews& kv, const TextMemo
         pass == last && gives_outputs ? plan.outputs : rows_of_pass(plan, pass);
     const StepPlan own = rows_of_texts(plan, rows);
     if (pass == first) {
-      x = before == nullptr ? embed_texts(own) : rows_before(before, own.n_rows());
+      const bool has_table = before == nullptr && spec_.n_learned_positions > 0;
+      const std::vector<uint32_t> learned =
+          has_table ? learned_positions(plan, rows, spec_) : std::vector<uint32_t>();
+      x = before == nullptr ? embed_texts(own, learned) : rows_before(before, own.n_rows());
     } else {
       const size_t n_queries = attention_.query_width(layer - 1);
       Rows queries(own.n_rows(), n_queries);
@@ -50,7 +53,7 @@ Rows ForwardPass::encode(const StepPlan& plan, const KvViews& kv, const TextMemo
   return gives_outputs ? norm_rows(spec_, weights_.ends.values(Role::kFinalNorm), x, pool_) : x;
 }
 
-Rows ForwardPass::embed_texts(const StepPlan& plan) const {
+Rows ForwardPass::embed_texts(const StepPlan& plan, std::span<const uint32_t> learned) const {
   Rows x = embed(plan.tokens);
   const auto add_row = [&](uint32_t row, Role table, int64_t index) {
     if (!weights_.tables.contains(table)) return;
@@ -59,7 +62,7 @@ Rows ForwardPass::embed_texts(const StepPlan& plan) const {
   };
   for (uint32_t row = 0; row < x.n; ++row) {
     add_row(row, Role::kTypeTable, plan.token_types.empty() ? 0 : plan.token_types[row]);
-    add_row(row, Role::kPositionTable, int64_t{plan.positions[row]} + spec_.position_offset);
+    if (!learned.empty()) add_row(row, Role::kPositionTable, int64_t{learned[row]});
     norm_row(spec_, weights_.ends.values(Role::kEmbeddingNorm), x.row(row), x.row(row));
   }
   return x;

@@ -34,7 +34,8 @@ class ForwardPass {
 
  private:
   Rows embed(std::span<const Token> tokens) const;
-  Rows embed_texts(const StepPlan& plan) const;
+  // learned: rows of the table of positions, one for each row; empty if the model has none.
+  Rows embed_texts(const StepPlan& plan, std::span<const uint32_t> learned) const;
   Rows rows_before(const float* before, uint32_t n) const;
   Rows mix(int layer, const StepPlan& plan, const KvViews& kv, const StateMemory& states,
            const Rows& h) const;

@@ -59,13 +59,27 @@ void add_attention(LayerSpecs& specs, const ModelConfig& config, const Attention
 std::string_view beside_encoder(const ModelConfig& /*config*/, std::string_view tensor) {
   constexpr std::string_view kRoot = "model.";
   if (tensor.starts_with(kRoot)) tensor.remove_prefix(kRoot.size());
-  for (const std::string_view head :
-       {"pooler.", "classifier", "pre_classifier.", "cls.", "lm_head.", "score.", "head.",
-        "decoder.", "vocab_transform.", "vocab_layer_norm.", "vocab_projector.", "qa_outputs.",
-        "sparse_linear.", "colbert_linear.", "dense_2.", "dense_3."})
-    if (tensor.starts_with(head)) return "head";
-  for (const std::string_view buffer : {"embeddings.position_ids", "embeddings.token_type_ids"})
-    if (tensor == buffer) return "buffer";
+  constexpr std::pair<std::string_view, std::string_view> kParts[] = {
+      {"pooler.", "pooler"},
+      {"classifier", "classifier"},
+      {"pre_classifier.", "classifier"},
+      {"score.", "classifier"},
+      {"cls.", "head"},
+      {"head.", "head"},
+      {"lm_head.", "head of masked tokens"},
+      {"decoder.", "head of masked tokens"},
+      {"vocab_transform.", "head of masked tokens"},
+      {"vocab_layer_norm.", "head of masked tokens"},
+      {"vocab_projector.", "head of masked tokens"},
+      {"qa_outputs.", "head of answers"},
+      {"sparse_linear.", "head of tokens"},
+      {"colbert_linear.", "head of tokens"},
+      {"dense_2.", "head"},
+      {"dense_3.", "head"},
+      {"embeddings.position_ids", "buffer"},
+      {"embeddings.token_type_ids", "buffer"}};
+  for (const auto& [beginning, part] : kParts)
+    if (tensor.starts_with(beginning)) return part;
   return {};
 }
 
@@ -88,7 +102,8 @@ void write_bert(const ModelConfig& config, ordered_json& object) {
 void read_roberta(Fields& fields, ModelConfig& config) {
   read_usual(fields, config);
   config.n_token_types = whole(fields, kTypes, kTypeCounts, 2);
-  read_positions(fields, 1 + whole(fields, kPad, {0, kMaxPositions}, 1), config);
+  config.pad_token = whole(fields, kPad, {0, kMaxPositions}, 1);
+  read_positions(fields, 1 + *config.pad_token, config);
 }
 
 void write_roberta(const ModelConfig& config, ordered_json& object) {
