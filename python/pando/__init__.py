@@ -21,6 +21,7 @@ from ._completion import (
     ToolCall,
 )
 from ._engine import Engine
+from ._frame import FrameError
 from ._model import Model, ModelInfo, demo_model
 from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, Question, RerankOptions
 from ._stream import Stream
@@ -37,6 +38,7 @@ __all__ = [
     "Error",
     "Event",
     "Failure",
+    "FrameError",
     "Message",
     "Model",
     "ModelInfo",
