@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HEADERS = ["nlohmann-json3-dev", "libcli11-dev", "libboost1.81-dev"]
-OF_THE_SYSTEM = r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|z))\.so"
+OF_THE_SYSTEM = r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|resolv|z))\.so"
 
 
 def output_of(*command):
