@@ -8,13 +8,14 @@
 
 namespace pando::kernel {
 
-// kDotProducts: has sdot and udot.
+// kDotProducts: has sdot and udot. kMixedSigns: also usdot and usmmla.
 template <bool kDotProducts, bool kMixedSigns>
 struct SimdNeonOf {
   static constexpr int kRegisters = 16;  // of 32, each half of one with AVX2
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kDotsBytes = kDotProducts;
   static constexpr bool kPairsQuads = false;
+  static constexpr bool kPairsRows = kMixedSigns;
   static constexpr bool kTiles = false;
 
   template <class V>
@@ -219,6 +220,37 @@ struct SimdNeonOf {
     return {dot_share(sum.a, v.a, p), dot_share(sum.b, v.b, p), dot_share(sum.c, v.c, p),
             dot_share(sum.d, v.d, p)};
   }
+  // For RowPairs. Each register: two outputs, the products of two rows for each.
+  struct Products {
+    Four<int32x4_t> low, high;  // outputs 0-7, 8-15
+  };
+  struct Interleaved {
+    Four<uint8x16_t> low, high;  // two outputs each, their weights of two quads
+  };
+  static Products no_products() { return {all(vdupq_n_s32(0)), all(vdupq_n_s32(0))}; }
+  static Interleaved interleaved(const Weights& i, const Weights& j) {
+    return {{zip<1>(i.a, j.a), zip<2>(i.a, j.a), zip<1>(i.b, j.b), zip<2>(i.b, j.b)},
+            {zip<1>(i.c, j.c), zip<2>(i.c, j.c), zip<1>(i.d, j.d), zip<2>(i.d, j.d)}};
+  }
+  // Two quads of one row, and two of another.
+  static int8x16_t load_quads(const int8_t* i, const int8_t* j, const int8_t* second_i,
+                              const int8_t* second_j) {
+    int32_t quads[4];
+    __builtin_memcpy(&quads[0], i, 4);
+    __builtin_memcpy(&quads[1], j, 4);
+    __builtin_memcpy(&quads[2], second_i, 4);
+    __builtin_memcpy(&quads[3], second_j, 4);
+    return vreinterpretq_s8_s32(vld1q_s32(quads));
+  }
+  static Products add_products(const Products& sums, const Interleaved& w, int8x16_t x) {
+    return {add_four(sums.low, w.low, x), add_four(sums.high, w.high, x)};
+  }
+  static I add_row(I dots, const Products& sums, int row) {
+    return {vaddq_s32(dots.a, of_row(sums.low.a, sums.low.b, row)),
+            vaddq_s32(dots.b, of_row(sums.low.c, sums.low.d, row)),
+            vaddq_s32(dots.c, of_row(sums.high.a, sums.high.b, row)),
+            vaddq_s32(dots.d, of_row(sums.high.c, sums.high.d, row))};
+  }
   static F to_float(I x) { return each(x, [](auto q) { return vcvtq_f32_s32(q); }); }
   static void store_s8(int8_t* p, F x) { store_bytes(reinterpret_cast<uint8_t*>(p), x); }
   static void store_u8(uint8_t* p, F x) { store_bytes(p, x); }
@@ -287,6 +319,27 @@ struct SimdNeonOf {
       return vmovn_high_s32(vmovn_s32(vcvtnq_s32_f32(low)), vcvtnq_s32_f32(high));
     };
     store_16(p, vmovn_high_s16(vmovn_s16(words(x.a, x.b)), words(x.c, x.d)));
+  }
+
+  template <int kPart>
+  static uint8x16_t zip(int8x16_t i, int8x16_t j) {
+    const int32x4_t x = vreinterpretq_s32_s8(i), y = vreinterpretq_s32_s8(j);
+    return vreinterpretq_u8_s32(kPart == 1 ? vzip1q_s32(x, y) : vzip2q_s32(x, y));
+  }
+  static int32x4_t of_row(int32x4_t first, int32x4_t next, int row) {
+    return row == 0 ? vuzp1q_s32(first, next) : vuzp2q_s32(first, next);
+  }
+  static Four<int32x4_t> add_four(const Four<int32x4_t>& sums, const Four<uint8x16_t>& w,
+                                  int8x16_t x) {
+    return {multiply(sums.a, w.a, x), multiply(sums.b, w.b, x), multiply(sums.c, w.c, x),
+            multiply(sums.d, w.d, x)};
+  }
+  static int32x4_t multiply(int32x4_t sums, [[maybe_unused]] uint8x16_t w,
+                            [[maybe_unused]] int8x16_t x) {
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+    if constexpr (kMixedSigns) return vusmmlaq_s32(sums, w, x);
+#endif
+    return sums;
   }
 
   // Four sums of four products. Without sdot, weights and activations of at most 128 and 127 let
