@@ -119,6 +119,9 @@ function(pando_floor name)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[0-9a-z]*|amx)\\.cc$")
   endif()
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    list(FILTER sources EXCLUDE REGEX "_(neon|dotprod|i8mm)\\.cc$")
+  endif()
   set(target pando_${name})
   set(public PUBLIC)
   set(targets ${target})
@@ -271,6 +274,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "${avx2_options}")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_avxvnni.cc
     PROPERTIES COMPILE_OPTIONS "${avx2_options};-mavxvnni")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_dotprod.cc
+    PROPERTIES COMPILE_OPTIONS -march=armv8.2-a+dotprod)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_i8mm.cc
+    PROPERTIES COMPILE_OPTIONS -march=armv8.2-a+dotprod+i8mm)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64")
   # Only processors without AVX2 compute with it. -O3 takes five times as long to compile.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_portable.cc PROPERTIES COMPILE_OPTIONS -O1)
 endif()

@@ -22,8 +22,8 @@ ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where models that are 
                ("HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH", "the token for the hub, or the file that holds it"),
                ("HF_ENDPOINT, HF_HUB_OFFLINE", "another hub; 1: nothing is fetched"),
                ("https_proxy, http_proxy, no_proxy, SSL_CERT_FILE", "how the hub is reached"),
-               ("PANDO_ISA", "portable, avx2, avxvnni, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "
-                "same"),
+               ("PANDO_ISA", "portable, avx2, avxvnni, avx512, avx512bf16 or amx, on 64-bit ARM portable, neon, dotprod or i8mm: "
+                "the fastest instruction set to use; the answers are the same"),
                ("NO_COLOR", "has no effect, because the program writes no colors")]
 
 

@@ -22,6 +22,7 @@ from ._completion import (
     ToolCall,
 )
 from ._engine import Engine
+from ._frame import FrameError
 from ._model import Model, ModelInfo, demo_model
 from ._requests import AnswerOptions, BatchOptions, ClassifyOptions, EmbedOptions, Options, Question, RerankOptions
 from ._stream import Stream
@@ -39,6 +40,7 @@ __all__ = [
     "Error",
     "Event",
     "Failure",
+    "FrameError",
     "Label",
     "Message",
     "Model",

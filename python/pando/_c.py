@@ -41,7 +41,7 @@ class Error(RuntimeError):
         self.code = code
         self.place = place
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, str, Place]]:
+    def __reduce__(self) -> tuple[type[Error], tuple[Any, ...]]:
         return Error, (self.code, str(self), self.place)
 
 

@@ -139,8 +139,9 @@ class Engine:
         context, question: names of columns of texts; a cell of the latter may be a list of questions, whose
         answers are a list. A null in either gives a null. output: name of the new column; extra: fields of
         answers that become columns "OUTPUT_FIELD": "finish_reason", "reasoning", "prompt_tokens",
-        "completion_tokens", "logprobs", "choice_logprobs". errors: "raise" the first one, or "null": no answer, and
-        the message in a column "OUTPUT_error".
+        "completion_tokens", "logprobs", "choice_logprobs". errors: "raise" the first one once all
+        rows are done, as a FrameError with the frame of the other answers; or "null": no answer, and the message in a
+        column "OUTPUT_error".
         """
         one_answer(options)
         return answer_frame(

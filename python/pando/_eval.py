@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator, Sequence
 
-from ._program import plain, run_program
+from ._program import asks_for_help, plain, run_program
 from ._tables import Reader, TableError, pyarrow
 
 USAGE = "usage: python -m pando eval FILE [options of `pando eval`]"
@@ -32,6 +32,9 @@ def text_of_other(value: Any) -> str:
 
 
 def evaluate(arguments: Sequence[str]) -> int:
+    if asks_for_help(arguments):
+        print(USAGE)
+        return 0
     if not arguments or arguments[0].startswith("-"):
         raise TableError(f"eval: expected FILE first\n{USAGE}")
     return run_program(["eval", "-", "--format", "jsonl", *arguments[1:]], row_lines(Reader(arguments[0])))

@@ -153,6 +153,19 @@ def _texts(columns: Columns, name: str, may_be_lists: bool) -> tuple[list[Any], 
     return values, in_lists
 
 
+class FrameError(Error):
+    """The first error of a frame; `frame` has the answers of the other rows."""
+
+    __module__ = "pando"
+
+    def __init__(self, code: str, message: str, place: Place, frame: Any) -> None:
+        super().__init__(code, message, place)
+        self.frame = frame
+
+    def __reduce__(self) -> tuple[type[Error], tuple[Any, ...]]:
+        return FrameError, (self.code, str(self), self.place, self.frame)
+
+
 class _Rows:
     """Lines of a batch, one for each row that asks something, and the answers in their rows."""
 
@@ -215,13 +228,14 @@ def answer_frame(
     rows = _Rows(contexts, questions, in_lists)
     summary = run(rows.lines(), rows.take)
     for failure in summary.failures:
-        row, error = rows.rows[failure.line - 1], failure.error
-        if errors == "raise":
-            place = Place(file=error.place.file, field=f"{question}[{row}]", option=error.place.option)
-            raise Error(error.code, f"row {row}: {error}", place)
-        rows.errors[row] = rows.errors[row] or str(error)
+        row = rows.rows[failure.line - 1]
+        rows.errors[row] = rows.errors[row] or str(failure.error)
     made = {name: rows.column(field) for name, field in added.items()}
     if errors == "null":
         made[f"{output}_error"] = Column(rows.errors, "text", in_lists=False)
     result: Frame = columns.with_columns(made)
+    if errors == "raise" and summary.failures:
+        row, error = rows.rows[summary.failures[0].line - 1], summary.failures[0].error
+        place = Place(file=error.place.file, field=f"{question}[{row}]", option=error.place.option)
+        raise FrameError(error.code, f"row {row}: {error}", place, result)
     return result

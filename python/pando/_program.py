@@ -27,6 +27,10 @@ def find_program() -> str:
     raise TableError("the program pando is neither in the package nor on the PATH (hint: PANDO_PROGRAM names it)")
 
 
+def asks_for_help(arguments: Sequence[str]) -> bool:
+    return "--help" in arguments or "-h" in arguments
+
+
 def plain(value: Any) -> Any:
     """A value of a row as JSON has it, without the nulls of objects."""
     if isinstance(value, dict):

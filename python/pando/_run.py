@@ -16,7 +16,7 @@ from typing import Any, Iterator, Optional, Sequence
 
 from . import _answer_columns, _tables
 from ._options import SamplingOptions
-from ._program import plain, run_program
+from ._program import asks_for_help, plain, run_program
 from ._tables import Reader, TableError, Writer, pyarrow
 
 USAGE = """usage: python -m pando run INPUT OUTPUT [--resume | --overwrite] [--columns NAME=COLUMN,...] [options of `pando run`]
@@ -163,8 +163,7 @@ def check_input(path: str, found: str, resumes: bool) -> None:
 
 def parse(arguments: Sequence[str]) -> tuple[str, str, argparse.Namespace, list[str]]:
     if len(arguments) < 2 or any(one.startswith("-") for one in arguments[:2]):
-        raise SystemExit(USAGE if "--help" in arguments or "-h" in arguments else
-                         "pando: run: expected INPUT and OUTPUT first\n" + USAGE)
+        raise TableError("run: expected INPUT and OUTPUT first\n" + USAGE)
     parser = argparse.ArgumentParser(usage=USAGE, allow_abbrev=False, add_help=False)
     for name in ("--resume", "--overwrite", "--quiet"):
         parser.add_argument(name, action="store_true")
@@ -188,6 +187,9 @@ def renamed_columns(given: Sequence[str]) -> dict[str, str]:
 
 
 def run(arguments: Sequence[str]) -> int:
+    if asks_for_help(arguments):
+        print(USAGE)
+        return 0
     source, output, own, rest = parse(arguments)
     lines = output + ".jsonl"
     _tables.format_of(output)

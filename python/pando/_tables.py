@@ -80,6 +80,15 @@ class Reader:
             raise TableError(f"cannot read '{self.path}' on: {error}") from error
 
 
+def synced(path: str) -> None:
+    """A file, or the names in a folder, on the disk: they stay if the machine loses power."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 class Writer:
     """Writes a file beside its name, which it takes once it is whole."""
 
@@ -116,8 +125,13 @@ class Writer:
 
     def keep(self) -> None:
         self._flush()
-        self._writer.close()
-        os.replace(self._unfinished, self.path)
+        try:
+            self._writer.close()
+            synced(self._unfinished)
+            os.replace(self._unfinished, self.path)
+            synced(os.path.dirname(self.path) or ".")
+        except (OSError, pyarrow().ArrowException) as error:
+            raise TableError(f"cannot write '{self.path}': {error}") from error
 
     def discard(self) -> None:
         self._writer.close()

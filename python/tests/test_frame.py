@@ -1,5 +1,7 @@
 """Frames of pandas, polars and pyarrow: the same rows, with answers."""
 
+import pickle
+
 import pytest
 
 import pando
@@ -65,10 +67,12 @@ def test_choices(engine, library):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_failures_are_raised_or_told(engine, library):
     frame = frame_of(library, {"context": [None, "Velina " * 5000, CONTEXT], "question": [QUESTIONS[0]] * 3})
-    with pytest.raises(pando.Error) as error:
+    with pytest.raises(pando.FrameError) as error:
         engine.answer_frame(frame)
     assert error.value.code == "too_long" and error.value.place.field == "question[1]"
     assert str(error.value).startswith("row 1: ")
+    assert column(error.value.frame, "answer") == [None, None, " tailor"], "the others are kept"
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     answered = engine.answer_frame(frame, errors="null")
     assert column(answered, "answer") == [None, None, " tailor"]
     told = column(answered, "answer_error")

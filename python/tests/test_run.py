@@ -197,6 +197,12 @@ def test_what_is_wrong_is_said(tmp_path, capfd):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("arguments", [["run", "a.parquet"], ["run", "a.parquet", "b.parquet"], ["eval", "a.parquet"]])
+def test_help_is_no_error(arguments, capfd):
+    assert command.main([*arguments, "--help"]) == 0
+    assert capfd.readouterr().out.startswith(f"usage: python -m pando {arguments[0]} ")
+
+
 def test_answers_of_a_table_are_scored(tmp_path, capfd):
     help_text = subprocess.run([PROGRAM], capture_output=True, text=True).stderr
     if " eval," not in help_text:

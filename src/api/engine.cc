@@ -19,6 +19,7 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/failures.h"
+#include "base/memory_nodes.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
 #include "engine/step_turns.h"
@@ -158,6 +159,7 @@ class Engine::Impl {
 
   void run() {
     lower_priority(options().nice);
+    MemoryNodes::here().bind(0, options().threads);
     for (;;) {
       std::vector<Submit> submitted;
       std::vector<RequestId> cancelled;  // of those that earlier turns took

@@ -123,7 +123,7 @@ std::string MeasuredSteps::in_words() const {
 }
 
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
-                                    double seconds) {
+                                    double seconds, const std::function<void()>& between) {
   if (model.parts().weights == nullptr)
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights");
@@ -131,7 +131,7 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     const OpenLoop open = [&](const LoopOptions& of_loop) {
       return open_loop(model.parts(), of_loop);
     };
-    return measure_steps(open, options, seconds);
+    return measure_steps(open, options, seconds, between);
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable, "not enough memory to measure step times: {}",
                       free_text());
@@ -140,7 +140,8 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
 
 Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
                                   const EngineOptions& options, double seconds,
-                                  const std::function<void()>& before) {
+                                  const std::function<void()>& before,
+                                  const std::function<void()>& between) {
   const Result<std::string> name = name_of(model, options);
   if (!name) return name.error();
   const fs::path path =
@@ -149,7 +150,7 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
   if (!kept) {
     if (Status status = check_options(model, options); !status) return status.error();
     if (before) before();
-    Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
+    Result<MeasuredSteps> steps = measure_steps(model, options, seconds, between);
     if (!steps) return steps.error();
     kept = *std::move(steps);
     if (const Status status = write(path, *name, *kept); !status) {

@@ -80,27 +80,14 @@ int limited(const fs::path& root, double n) {
   return std::max(1, static_cast<int>(std::ceil(n)));
 }
 
-// A file such as "0-7,12".
-bool is_listed(const fs::path& path, int processor) {
-  std::ifstream file(path);
-  for (std::string range; std::getline(file, range, ',');) {
-    std::istringstream words(range);
-    int first = 0, last = 0;
-    char dash = 0;
-    if (!(words >> first)) continue;
-    if (!(words >> dash >> last)) last = first;
-    if (first <= processor && processor <= last) return true;
-  }
-  return false;
-}
-
 // Linux lists Intel's slow processors as cpu_atom. Elsewhere it gives capacities, 1,024 to the
 // fastest.
 bool is_fast(const fs::path& root, int processor) {
   constexpr double kLeastCapacity = 512;
   const auto capacity =
       number_in(root / fmt::format("sys/devices/system/cpu/cpu{}/cpu_capacity", processor));
-  return !is_listed(root / "sys/devices/cpu_atom/cpus", processor) &&
+  const std::vector<int> slow = processors_in(root / "sys/devices/cpu_atom/cpus");
+  return std::ranges::find(slow, processor) == slow.end() &&
          capacity.value_or(kLeastCapacity) >= kLeastCapacity;
 }
 
@@ -119,6 +106,20 @@ std::optional<double> process_limit(const fs::path& root, std::string_view name)
 }
 
 }  // namespace
+
+std::vector<int> processors_in(const fs::path& path) {
+  std::vector<int> processors;
+  std::ifstream file(path);
+  for (std::string range; std::getline(file, range, ',');) {
+    std::istringstream words(range);
+    int first = 0, last = 0;
+    char dash = 0;
+    if (!(words >> first)) continue;
+    if (!(words >> dash >> last)) last = first;
+    for (int i = first; i <= last; ++i) processors.push_back(i);
+  }
+  return processors;
+}
 
 int available_processors(const fs::path& root) {
   const std::optional<cpu_set_t> allowed = allowed_processors();

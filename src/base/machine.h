@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pando {
 
@@ -15,6 +16,9 @@ int available_processors(const std::filesystem::path& root = "/");
 // Counts the same, without the slow ones of a machine that has several kinds of processors, unless
 // the process may use slow ones alone.
 int fast_processors(const std::filesystem::path& root = "/");
+
+// The numbers in a file of the system such as "0-7,12"; none if there is no such file.
+std::vector<int> processors_in(const std::filesystem::path& path);
 
 // Bytes that there are, used or not: the machine's memory, or if that is less the limit of a
 // control group (version 2 or 1) or of the process (ulimit -v, ulimit -d). Nothing where nothing

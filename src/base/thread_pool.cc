@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/fp_state.h"
 #include "base/machine.h"
+#include "base/memory_nodes.h"
 #include "base/thread_priority.h"
 
 #if defined(__x86_64__)
@@ -50,8 +51,9 @@ ThreadPool::ThreadPool(int n_threads, int nice) : n_spins_(spins_of(n_threads)) 
   runs_ = std::vector<Run>(static_cast<size_t>(n_threads));
   try {
     for (int worker = 1; worker < n_threads; ++worker)
-      threads_.emplace_back([this, worker, nice] {
+      threads_.emplace_back([this, worker, n_threads, nice] {
         lower_priority(nice);
+        MemoryNodes::here().bind(worker, n_threads);
         worker_main(worker);
       });
   } catch (...) {  // the system has no more threads

@@ -192,7 +192,13 @@ Status EvaluatedLines::take(const InputRecord& record) {
                          "differs from that of {} {}, which has the same "
                          "question, expected the same",
                          question.place, question.line);
-  question.answers[*choice].push_back(std::move(*answer));
+  std::vector<EvaluatedAnswer>& parts = question.answers[*choice];
+  for (size_t i = 0; !parts.empty() && i < answer->of_fields.size(); ++i)
+    if (answer->of_fields[i] != parts.front().of_fields[i])
+      return invalid_field(options_.score_fields[i],
+                           "differs from that of another part of the answer, expected one score "
+                           "for all parts");
+  parts.push_back(std::move(*answer));
   return {};
 }
 

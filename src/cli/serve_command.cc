@@ -73,6 +73,13 @@ void say_if_open(const ServeOptions& o, const serve::Server& server) {
                  o.server.host);
 }
 
+// names: of its models.
+void print_address(const ServeOptions& o, const std::string& names, const serve::Server& server) {
+  print_stderr("pando: GET / lists the paths{}; documentation is in {}\n",
+               serve::has_page(o.server) ? ", and is a page for browsers" : "", documentation());
+  print_stderr("pando: serving {} at {}\n", names, address_text(o.server, server.port()));
+}
+
 // Says what the server is, once it listens.
 void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
   const Model& model = engine.model();
@@ -92,10 +99,7 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
         "for lack of memory\n",
         engine.longest(), options.context);
   say_if_open(o, server);
-  print_stderr("pando: GET / lists the paths{}; documentation is in {}\n",
-               serve::has_page(o.server) ? ", and is a page for browsers" : "", documentation());
-  print_stderr("pando: serving {} at {}\n", fmt::join(o.server.model_names, ", "),
-               address_text(o.server, server.port()));
+  print_address(o, fmt::format("{}", fmt::join(o.server.model_names, ", ")), server);
 }
 
 // Models are loaded when requests ask for them.
@@ -108,8 +112,7 @@ int serve_models(ServeOptions& o) {
   if (!server) return report_error(server.error());
   print_stderr("pando: {} for weights, keys and values of all models\n", size_text(memory));
   say_if_open(o, **server);
-  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
-  print_stderr("pando: serving {} at {}\n", names, address_text(o.server, (*server)->port()));
+  print_address(o, names, **server);
   notify("READY=1");
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;

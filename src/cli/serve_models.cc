@@ -53,15 +53,18 @@ Result<serve::LoadedModel> load_of_set(const FileModel& one) {
 }  // namespace
 
 // Fills in how long steps take, where policy or budget ask for it.
-Status learn_steps(const Model& model, EngineOptions& options) {
+Status learn_steps(const Model& model, EngineOptions& options,
+                   const std::function<void()>& between) {
   static constexpr int kSeconds = 8;
   if (options.policy == "fcfs" && options.step_budget == 0) return {};
   if (!model.info().gives_logits) return {};  // an engine takes its texts in order
   const std::filesystem::path folder = cache_directory();
-  Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
+  const auto before = [] {
     print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
                  kSeconds, MeasuredSteps::kMostTimes * kSeconds);
-  });
+  };
+  Result<MeasuredSteps> steps =
+      saved_steps(folder, model, options, kSeconds, before, between);
   if (!steps) return steps.error();
   print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();

@@ -48,11 +48,17 @@ std::string check_number(std::string_view type, const std::string& text) {
                      type == "INT" ? "of at most 2147483647" : "from 0 to 2^64 - 1");
 }
 
+bool takes_input(const CLI::App& command) {
+  return command.get_option_no_throw("--input") != nullptr;
+}
+
 // An argument that belongs to no option.
 std::string left_over(const CLI::App& app, const CLI::App* command, const std::string& argument) {
   const bool is_option = argument.starts_with('-');
   if (command == nullptr && !is_option) return unknown_command(app, argument);
-  if (!is_option) return fmt::format("unexpected argument '{}', expected an option", argument);
+  if (!is_option)
+    return fmt::format("unexpected argument '{}', expected an option{}", argument,
+                       takes_input(*command) ? " such as --input " + argument : "");
   return unknown_option(command == nullptr ? app : *command,
                         argument.substr(0, argument.find('=')));
 }

@@ -33,11 +33,16 @@ constexpr Shape kLongest = {512, 1, 8192, 6};  // if there is time left
 // All rows begin in one part, and some go to others.
 constexpr Shape kAnswers = {64, 1, 64, 8, 64};
 constexpr int kRepeats = 3;
+// Of others between two steps. After more, a step finds caches as they left them.
+constexpr std::chrono::microseconds kDisturbing{200};
 
 class Measuring {
+  using Clock = std::chrono::steady_clock;
+
  public:
-  Measuring(const OpenLoop& open, const EngineOptions& options, double seconds)
-      : open_(open), options_(options), seconds_(seconds) {
+  Measuring(const OpenLoop& open, const EngineOptions& options, double seconds,
+            const std::function<void()>& between)
+      : open_(open), options_(options), seconds_(seconds), between_(between) {
     options_.policy = "fcfs";
     options_.step_budget = 0;
     options_.max_queue = 0;
@@ -67,7 +72,7 @@ class Measuring {
         static_cast<uint32_t>(std::min(n_pages / shape.n_sequences() * page, (*loop)->longest()));
     if (room < shape.n_decodes + 2) return {};
     shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
-    while ((*loop)->prepare()) continue;  // as an engine that has been at work
+    while ((*loop)->prepare()) make_way();  // as an engine that has been at work
     for (int repeat = begin; repeat < end && !is_over(); ++repeat)
       if (Status status = run(**loop, shape, repeat); !status) return status;
     return {};
@@ -92,7 +97,17 @@ class Measuring {
 
  private:
   double taken() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return std::chrono::duration<double>(Clock::now() - start_ - of_others_).count();
+  }
+
+  // Lets others compute. True if they did for long.
+  bool make_way() {
+    if (!between_) return false;
+    const Clock::time_point begin = Clock::now();
+    between_();
+    const Clock::duration time = Clock::now() - begin;
+    of_others_ += time;
+    return time > kDisturbing;
   }
 
   // The isolation key keeps repeats from sharing.
@@ -108,8 +123,8 @@ class Measuring {
       if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
         return status;
     }
-    // The first step of a kind finds caches as another kind left them and takes up to twice as long
-    // with a small model: it does not count where others follow.
+    // The first step of a kind finds caches as another kind or another engine left them and takes up
+    // to twice as long with a small model: it does not count where others follow.
     const auto keep = [&](const StepSample& sample, bool is_first, bool is_last) {
       if (is_first && !is_last) return;
       samples_.push_back(sample);
@@ -117,12 +132,14 @@ class Measuring {
     };
     for (uint32_t n_done = 0; n_done < shape.prompt_len && !is_over();) {
       const uint32_t n = std::min(shape.rows, shape.prompt_len - n_done);
-      const bool is_last = n_done + n == shape.prompt_len;
-      keep(step(loop, shape, n_done, n, is_last), n_done == 0, is_last);
+      const bool is_last = n_done + n == shape.prompt_len, is_first = make_way() || n_done == 0;
+      keep(step(loop, shape, n_done, n, is_last), is_first, is_last);
       n_done += n;
     }
-    for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i)
-      keep(step(loop, shape, shape.prompt_len + i, 1, true), i == 0, i + 1 == shape.n_decodes);
+    for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i) {
+      const bool is_first = make_way() || i == 0;
+      keep(step(loop, shape, shape.prompt_len + i, 1, true), is_first, i + 1 == shape.n_decodes);
+    }
     for (uint32_t i = 0; i < shape.n_prompts; ++i) loop.cancel(i + 1);
     loop.deliver_events();
     return {};
@@ -156,7 +173,9 @@ class Measuring {
   const OpenLoop& open_;
   EngineOptions options_;
   double seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::function<void()>& between_;
+  Clock::time_point start_ = Clock::now();
+  Clock::duration of_others_{};  // since then
   std::vector<StepSample> samples_;
   size_t n_repeats_ = 0;
   ExpertCounts experts_;  // of the model
@@ -166,8 +185,8 @@ class Measuring {
 }  // namespace
 
 Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& options,
-                                    double seconds) {
-  Measuring measuring(open, options, seconds);
+                                    double seconds, const std::function<void()>& between) {
+  Measuring measuring(open, options, seconds, between);
   // Once first: a size that was never measured is guessed worse than one that was measured once.
   for (const Shape& shape : kShapes)
     if (measuring.has_time_for(shape))

@@ -12,8 +12,8 @@ namespace pando {
 // Opens a loop of the engine that is measured, with other options.
 using OpenLoop = std::function<Result<std::unique_ptr<EngineLoop>>(const LoopOptions& options)>;
 
-// As for a Model (step_costs.h).
+// As for a Model (pando/step_costs.h).
 Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& options,
-                                    double seconds);
+                                    double seconds, const std::function<void()>& between = {});
 
 }  // namespace pando

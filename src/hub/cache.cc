@@ -33,9 +33,8 @@ Status make_folder(const fs::path& folder) {
   return {};
 }
 
-// A name beside the others that no scan of the cache reads.
 fs::path temporary_in(const fs::path& folder) {
-  return folder / (".pando-" + std::to_string(getpid()));
+  return folder / (kTemporary + std::to_string(getpid()));
 }
 
 // True if every shard that the snapshot's index names is here.
@@ -88,6 +87,8 @@ bool CachedRepository::has(const std::string& commit, const std::string& name) c
 
 Status CachedRepository::link(const std::string& commit, const std::string& name,
                               const std::string& etag) const {
+  if (!is_safe_name(name))
+    return bad_file("has a file '{}', expected a name that stays in its folder", one_line(name));
   const fs::path root = snapshot(commit), path = root / name;
   if (Status status = make_folder(root); !status) return status;
   std::error_code failure;

@@ -16,6 +16,10 @@
 
 namespace pando::hub {
 
+// Begins names in the folder of a model that are renamed at once, and that no scan of the cache
+// reads.
+inline constexpr const char* kTemporary = ".pando-";
+
 class CachedRepository {
  public:
   CachedRepository(const std::filesystem::path& cache, const ModelId& id);

@@ -1,7 +1,12 @@
 #include "hub/cached_models.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <ctime>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/errors.h"
 #include "hub/cache.h"
@@ -54,9 +59,38 @@ uint64_t removed_bytes(const fs::path& path) {
   return failure ? 0 : size;
 }
 
+// Locks of a removal, by their files.
+class Locks {
+ public:
+  // Takes the lock of a blob, or of one that is not whole. kUnavailable: another process has it.
+  Status take_for(const CachedRepository& repository, const fs::path& blob) {
+    const std::string name = blob.filename().string();
+    return take(repository.lock(name.substr(0, name.find('.'))));
+  }
+  Status take(const fs::path& path) {
+    if (locks_.contains(path)) return {};
+    Result<FileLock> lock = FileLock::acquire(path, [] { return false; });
+    if (!lock) return lock.error();
+    locks_.emplace(path, std::move(*lock));
+    return {};
+  }
+
+ private:
+  std::map<fs::path, FileLock> locks_;
+};
+
+// True for what a process that ended left: others are renamed at once.
+bool is_left_over(const fs::path& path) {
+  constexpr time_t kHour = 3600;
+  struct stat found {};
+  return path.filename().string().starts_with(kTemporary) && lstat(path.c_str(), &found) == 0 &&
+         found.st_mtime + kHour < time(nullptr);
+}
+
 class Removal {
  public:
-  explicit Removal(const CachedRepository& repository) : repository_(repository) {}
+  Removal(const CachedRepository& repository, Locks& locks)
+      : repository_(repository), locks_(locks) {}
 
   // Links that fit `choice`, in a snapshot; with an empty one, the snapshot. False: nothing fits.
   bool remove_from(const fs::path& snapshot, const ModelId& id) {
@@ -75,19 +109,24 @@ class Removal {
     return true;
   }
 
-  // Removes refs without a snapshot, and contents that no link of a snapshot names.
+  // Removes refs without a snapshot, contents that no link of a snapshot names, and temporary files.
+  // What another process fetches since the removal began stays.
   void sweep() {
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
         fs::remove(repository_.folder() / "refs" / ref, failure_);
-    std::set<std::string> needed;
+    std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
+    std::erase_if(blobs, [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
+    std::set<std::string> needed;  // by links that were there when the locks were taken
     for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
       for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
-    for (const fs::path& blob : entries_of(repository_.folder() / "blobs"))
+    for (const fs::path& blob : blobs)
       if (!needed.contains(blob.filename().string())) {
         count(blob);
         fs::remove(blob, failure_);
       }
+    for (const fs::path& path : entries_of(repository_.folder()))
+      if (is_left_over(path)) fs::remove(path, failure_);
   }
 
   void remove_all() {
@@ -110,6 +149,7 @@ class Removal {
   }
 
   const CachedRepository& repository_;
+  Locks& locks_;
   Removed removed_;
   std::error_code failure_;
 };
@@ -148,13 +188,12 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
   if (!fs::is_directory(fs::symlink_status(repository.folder(), failure)))
     return not_found("'{}' is not in the local hub cache: {} does not exist", id.repository(),
                      repository.folder().string());
-  std::vector<FileLock> locks;
-  for (const fs::path& path : entries_of(repository.locks())) {
-    Result<FileLock> lock = FileLock::acquire(path, [] { return false; });
-    if (!lock) return lock.error();
-    locks.push_back(std::move(*lock));
-  }
-  Removal removal(repository);
+  Locks locks;
+  for (const fs::path& path : entries_of(repository.locks()))
+    if (Status status = locks.take(path); !status) return status.error();
+  for (const fs::path& blob : entries_of(repository.folder() / "blobs"))
+    if (Status status = locks.take_for(repository, blob); !status) return status.error();
+  Removal removal(repository, locks);
   if (id.choice.empty() && revision.empty()) {
     removal.remove_all();
     return removal.result();
@@ -173,7 +212,9 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
     return not_found("'{}' is not in the local hub cache, in {}", id.text(),
                      repository.folder().string());
   removal.sweep();
-  if (entries_of(repository.folder() / "snapshots").empty()) removal.remove_all();
+  const bool is_empty = entries_of(repository.folder() / "snapshots").empty() &&
+                        entries_of(repository.folder() / "blobs").empty();
+  if (is_empty) removal.remove_all();
   return removal.result();
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "api/model_access.h"
 #include "base/json.h"
@@ -50,18 +51,25 @@ HttpResponse overview(const Service& service, const HttpRequest& request) {
       "curl {}{} -H 'Content-Type: application/json'{} -d '{}'", address_of(service, request), path,
       service.options.api_keys.empty() ? "" : " -H 'Authorization: Bearer KEY'", body.dump());
   const std::vector<std::string>& names = service.options.model_names;
-  if (request.accept.find("json") != std::string::npos)
-    return json_response({{"name", "pando"},
-                          {"version", version()},
-                          {"models", names},
-                          {"paths", paths},
-                          {"example", line},
-                          {"documentation", kDocumentation}});
-  return {.body = fmt::format("Pando {} serves {}.\n\nTry:\n  {}\n\nPaths:\n  {}\n\n"
-                              "Documentation: {}\n",
-                              version(), fmt::join(names, ", "), line, fmt::join(paths, "\n  "),
-                              kDocumentation),
-          .content_type = "text/plain; charset=utf-8"};
+  const std::string text = fmt::format(
+      "Pando {} serves {}.\n\nTry:\n  {}\n\nPaths:\n  {}\n\nDocumentation: {}\n", version(),
+      fmt::join(names, ", "), line, fmt::join(paths, "\n  "), kDocumentation);
+  return overview_response(request, text,
+                           {{"name", "pando"},
+                            {"version", version()},
+                            {"models", names},
+                            {"paths", paths},
+                            {"example", line},
+                            {"documentation", kDocumentation}});
+}
+
+HttpResponse overview_response(const HttpRequest& request, std::string text, const Json& json) {
+  const bool as_json = request.accept.find("json") != std::string::npos;
+  HttpResponse response =
+      as_json ? json_response(json)
+              : HttpResponse{.body = std::move(text), .content_type = "text/plain; charset=utf-8"};
+  response.headers.emplace_back("Vary", "Accept");
+  return response;
 }
 
 }  // namespace pando::serve

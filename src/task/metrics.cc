@@ -112,6 +112,18 @@ std::string take_digits(std::string_view text, size_t& at, bool takes_commas) {
   return digits;
 }
 
+// "e-3" from `at` on; nothing if there is no exponent.
+std::string_view take_exponent(std::string_view text, size_t& at) {
+  size_t end = at;
+  if (end == text.size() || (text[end] != 'e' && text[end] != 'E')) return {};
+  if (++end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
+  if (end == text.size() || !is_digit(text[end])) return {};
+  while (end < text.size() && is_digit(text[end])) ++end;
+  const std::string_view exponent = text.substr(at, end - at);
+  at = end;
+  return exponent;
+}
+
 // True if the number that begins at `at` stands behind a minus of its own.
 bool is_negative(std::string_view text, size_t at) {
   constexpr std::string_view kMinus = "\xe2\x88\x92";  // U+2212
@@ -195,6 +207,7 @@ std::optional<double> last_number(std::string_view text) {
       digits += digits.empty() || digits == "-" ? "0." : ".";
       digits += take_digits(text, ++at, /*takes_commas=*/false);
     }
+    digits += take_exponent(text, at);
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error == std::errc()) last = value;

@@ -143,6 +143,26 @@ TEST(Evaluate, AFieldNamesTheQuestion) {
   EXPECT_DOUBLE_EQ(score(result, "passed", "pass@2").value, (2.0 / 3 + 0) / 2);
 }
 
+TEST(Evaluate, PartsOfAnAnswerHaveOneScore) {
+  EvaluateOptions options;
+  options.metrics = {};
+  options.score_fields = {"passed"};
+  std::vector<std::string> problems;
+  options.on_problem = [&](const std::string& problem) { problems.push_back(problem); };
+  const Evaluation result = evaluated(
+      R"({"id": 1, "part": 0, "parts": 2, "passed": false}
+{"id": 1, "part": 1, "parts": 2, "passed": true}
+{"id": 2, "part": 0, "parts": 2, "passed": true}
+{"id": 2, "part": 1, "parts": 2, "passed": 1}
+)",
+      options);
+  EXPECT_EQ(problems,
+            std::vector<std::string>{"line 2: field 'passed' differs from that of another part of "
+                                     "the answer, expected one score for all parts"});
+  EXPECT_EQ(result.questions, 2u);
+  EXPECT_DOUBLE_EQ(score(result, "passed").value, 0.5);
+}
+
 TEST(Evaluate, DifferentQuestionsAreNotJoined) {
   EvaluateOptions options;
   options.metrics = {"accuracy"};

@@ -55,7 +55,7 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
   expect_says(pando("-q"), kUsage, "unknown option '-q'");
   expect_says(pando("run good.jsonl --model m"), kUsage,
-              "run: unexpected argument 'good.jsonl', expected an option");
+              "run: unexpected argument 'good.jsonl', expected an option such as --input good.jsonl");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {

@@ -9,9 +9,13 @@ import threading
 
 @contextlib.contextmanager
 def server(pando, model, *options):
-    """The address of a server that ends with the block, or with a SIGTERM for this process."""
-    command = [pando, "serve", "--model", model, "--model-name", "demo", "--port", "0", *options]
-    for name, value in (("--threads", "1"), ("--kv-memory", "64MiB")):
+    """The address of a server that ends with the block, or with a SIGTERM for this process. model: None for several models."""
+    command = [pando, "serve", "--port", "0", *options]
+    defaults = [("--threads", "1")]
+    if model is not None:
+        command += ["--model", model, "--model-name", "demo"]
+        defaults.append(("--kv-memory", "64MiB"))
+    for name, value in defaults:
         if name not in options:
             command += [name, value]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # by way of the `finally`

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/test_loop.h"
 #include "pando/step_costs.h"
@@ -46,6 +48,17 @@ TEST(MeasureSteps, StopsInTime) {
   const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), tiny_options(), 0);
   ASSERT_TRUE(measured.ok());
   EXPECT_EQ(measured->n_steps, 1u);
+}
+
+TEST(MeasureSteps, LetsOthersComputeBetweenSteps) {
+  int n_calls = 0;
+  const auto others = [&] {
+    if (++n_calls <= 12) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), tiny_options(), 0.3, others);
+  ASSERT_TRUE(measured.ok());
+  EXPECT_GT(measured->n_steps, 12u) << "the time of others does not count";
+  EXPECT_GT(static_cast<size_t>(n_calls), measured->n_steps);
 }
 
 TEST(MeasureSteps, TakesLittleMemory) {

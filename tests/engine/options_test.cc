@@ -203,9 +203,14 @@ TEST(Options, BadEngineOptions) {
       {[](EngineOptions& o) { o.max_running = 0; }, "max_running is 0, expected at least 1"},
       {[](EngineOptions& o) { o.max_open = 0; }, "max_open is 0, expected at least 1"},
       {[](EngineOptions& o) { o.isa = "mmx"; },
+#if defined(__aarch64__)
+       "instruction set 'mmx' is not available here: expected portable, neon, dotprod or i8mm, as "
+       "far as this processor has them and PANDO_ISA allows"},
+#else
        "instruction set 'mmx' is not available here: expected portable, avx2, avxvnni, avx512, "
        "avx512bf16 or amx, as far as "
        "this processor has them and PANDO_ISA allows"},
+#endif
   };
   for (const BadOptions& bad : all) {
     EngineOptions options = tiny_options();

@@ -1,7 +1,10 @@
 #include "hub/cache.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <ctime>
 #include <fstream>
 
 #include "hub/cached_models.h"
@@ -84,6 +87,46 @@ TEST_F(HubCache, AModelThatIsBeingFetchedIsNotRemoved) {
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(repository_.has(kCommit, "x"));
+}
+
+TEST_F(HubCache, ALinkTakesThePlaceOfAFile) {
+  fs::create_directories(repository_.snapshot(kCommit) / "folder");
+  std::ofstream(repository_.snapshot(kCommit) / "x") << "old";
+  put("x", "new", kEtag);
+  EXPECT_TRUE(fs::is_symlink(repository_.snapshot(kCommit) / "x"));
+  EXPECT_EQ(fs::file_size(repository_.snapshot(kCommit) / "x"), 3u);
+  EXPECT_FALSE(repository_.link(kCommit, "folder", kEtag)) << "a folder stays";
+  for (const char* name : {"../x", "a/../../x", "/x", ".."})
+    EXPECT_FALSE(repository_.link(kCommit, name, kEtag)) << name;
+  fs::create_directory_symlink(folder_.path(), repository_.snapshot(kCommit) / "out");
+  EXPECT_FALSE(repository_.link(kCommit, "out/y", kEtag));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_.path() / "y")));
+}
+
+TEST_F(HubCache, ARemovalSweepsWhatIsLeftOver) {
+  const std::string other(40, 'b');
+  put("config.json", "text", kEtag);
+  ASSERT_TRUE(repository_.link(other, "config.json", kEtag));
+  std::ofstream(repository_.incomplete("1")) << "left";
+  std::ofstream(repository_.blob("2.0123abcd.incomplete")) << "left by another program";
+  const fs::path young = repository_.folder() / ".pando-1", old = repository_.folder() / ".pando-2";
+  fs::create_symlink("blobs/none", young);
+  fs::create_symlink("blobs/none", old);
+  const timespec then = {.tv_sec = time(nullptr) - 3700, .tv_nsec = 0}, times[] = {then, then};
+  ASSERT_EQ(utimensat(AT_FDCWD, old.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+  {
+    const auto lock = FileLock::acquire(repository_.lock("2"), [] { return true; });
+    ASSERT_TRUE(lock);
+    EXPECT_FALSE(remove_cached(folder_.path(), id_, kCommit));
+    EXPECT_TRUE(fs::exists(repository_.blob("2.0123abcd.incomplete"))) << "it is being fetched";
+  }
+  const auto swept = remove_cached(folder_.path(), id_, kCommit);
+  ASSERT_TRUE(swept);
+  EXPECT_EQ(swept->n_files, 2u);
+  EXPECT_TRUE(repository_.has(other, "config.json"));
+  EXPECT_FALSE(fs::exists(repository_.incomplete("1")));
+  EXPECT_TRUE(fs::is_symlink(young)) << "it may be in use";
+  EXPECT_FALSE(fs::is_symlink(old));
 }
 
 TEST_F(HubCache, FoldersOfOthersAreNotListed) {

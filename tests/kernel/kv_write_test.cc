@@ -27,7 +27,7 @@ KvShape small_shape(DType type, int head_dim, int page_len) {
 
 std::vector<const Kernels*> all_kernels() {
   std::vector<const Kernels*> all;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvxVnni, Isa::kAvx512})
+  for (const Isa isa : {Isa::kPortable, Isa::kNeon, Isa::kAvx2, Isa::kAvxVnni, Isa::kAvx512})
     if (const Kernels* kernels = kernels_for(isa)) all.push_back(kernels);
   return all;
 }

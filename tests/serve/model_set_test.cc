@@ -12,7 +12,9 @@
 
 #include "base/errors.h"
 #include "serve/client.h"
+#include "serve/log_lines.h"
 #include "serve/models/model_set.h"
+#include "serve/running_router.h"
 #include "serve/uploads.h"
 
 namespace pando::testing {
@@ -303,6 +305,47 @@ TEST_F(ModelSetTest, LinesOfABatchNameTheirModels) {
               text_of(result["custom_id"], "Hello"));
   }
   EXPECT_EQ(n_results, 2);
+}
+
+TEST_F(ModelSetTest, HasThePage) {
+  serve::ServerOptions options = tiny_server_options();
+  options.page = true;
+  start(kPlenty, options);
+  const auto answer = [&](const std::string& path, const std::string& accepted) {
+    Client client(server_->port());
+    client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: " +
+                accepted + "\r\n\r\n");
+    return client.read_all();
+  };
+  EXPECT_NE(answer("/", "text/html").find("<!doctype html>"), std::string::npos);
+  EXPECT_NE(answer("/page/main.js", "*/*").find("chooseModel"), std::string::npos);
+  EXPECT_TRUE(answer("/page/none.js", "*/*").starts_with("HTTP/1.1 404 "));
+  for (const char* accepted : {"*/*", "application/json"}) {
+    const std::string overview = answer("/", accepted);
+    EXPECT_NE(overview.find("org/phi"), std::string::npos) << overview;
+    EXPECT_NE(overview.find("\r\nVary: Accept\r\n"), std::string::npos) << overview;
+  }
+}
+
+TEST_F(ModelSetTest, HasNoPageThatIsTurnedOff) {
+  start(kPlenty);
+  EXPECT_EQ(get("/page/main.js").status, 404);
+}
+
+TEST_F(ModelSetTest, ARouterSaysThatItIsNoReplica) {
+  start(kPlenty);
+  Lines lines;
+  serve::ServerOptions options = tiny_server_options();
+  log_to(lines, options);
+  const RunningRouter router({server_->port()}, {}, options);
+  const std::string why =
+      "POST /v1/replica has status 404, expected 200 ('a server of several models cannot be used "
+      "behind a router, expected a server of one model')";
+  EXPECT_TRUE(soon([&] {
+    for (const std::string& line : lines.all())
+      if (line.find(why) != line.npos) return true;
+    return false;
+  })) << (lines.all().empty() ? "" : lines.all()[0]);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ TEST(Page, IsForWhoAcceptsHtml) {
         "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
         "Cache-Control: no-cache\r\n", "Vary: Accept, Origin\r\n"})
     EXPECT_TRUE(page_has(page, header)) << header << page;
-  EXPECT_TRUE(page_has(page_answer(server, "GET /", "Accept: */*\r\n"), "text/plain"));
+  const std::string text = page_answer(server, "GET /", "Accept: */*\r\n");
+  EXPECT_TRUE(page_has(text, "text/plain") && page_has(text, "\r\nVary: Accept\r\n")) << text;
   EXPECT_TRUE(page_has(page_answer(server, "GET /", "Accept: application/json\r\n"), "\"models\""));
 }
 

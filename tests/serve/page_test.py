@@ -18,6 +18,7 @@ import tempfile
 import time
 import unittest
 import urllib.parse
+import urllib.request
 
 from browser import CONTROL, ENTER, RIGHT, SPACE, TAB, browser
 
@@ -350,6 +351,28 @@ class Page(unittest.TestCase):
         self.browser.click("stop")
         self.assertEqual(self.wait_until_over(30), "0 of 1 answer: stopped")
         self.assertIn("no answer", self.browser.text("rows"))
+
+
+class SeveralModels(unittest.TestCase):
+    def test_the_model_that_is_chosen_is_asked(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            for name in ("first", "org/second"):
+                file.write(f'[models."{name}"]\nmodel = {json.dumps(str(MODEL))}\nkv-memory = "256MiB"\n')
+            file.flush()
+            with server(PANDO, None, "--models", file.name, "--policy", "fcfs") as address, browser() as (one, _):
+                one.open(address)
+                one.wait("return document.getElementById('models').options.length === 2")
+                self.assertEqual(one.text("model"), "loaded when you ask")
+                one.run("const choice = document.getElementById('models'); choice.selectedIndex = 1;"
+                        " choice.dispatchEvent(new Event('change'));")
+                one.fill("document", "Velina works as a tailor.")
+                one.fill("questions", "What is the profession of Velina?")
+                one.run("document.getElementById('ask').requestSubmit()")
+                one.wait("return document.getElementById('ask-status').textContent === '1 answer: complete.'", 120)
+                with urllib.request.urlopen(address.rstrip("/") + "/v1/models") as response:
+                    models = json.load(response)["data"]
+                self.assertEqual([(model["id"], model["status"]["value"]) for model in models],
+                                 [("first", "unloaded"), ("org/second", "loaded")])
 
 
 class Keys(unittest.TestCase):

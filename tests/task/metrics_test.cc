@@ -157,6 +157,12 @@ TEST(Metrics, TheLastNumberOfAText) {
                                                   {"12,3456", 3456},
                                                   {"3.0.", 3},
                                                   {"v1.2.3", 0.3},
+                                                  {"1e5", 100000},
+                                                  {"about 2.5E-3 m", 0.0025},
+                                                  {"1,000e+2.", 100000},
+                                                  {"3e", 3},
+                                                  {"4e-", 4},
+                                                  {"7 e5", 5},
                                                   {"#### 18", 18}};
   for (const auto& [text, value] : texts) EXPECT_EQ(last_number(text), value) << text;
   EXPECT_EQ(last_number("none - at all."), std::nullopt);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_nodes.h"
+
 namespace pando::exec {
 
 size_t page_bytes(std::span<const kernel::KvShape> groups) {
@@ -25,7 +27,7 @@ bool KvMemory::prepare(size_t n_touched) {
   const size_t begin = std::max(ready_, n_touched * page_bytes_);
   if (begin >= memory_.size()) return false;
   ready_ = std::min((begin / kPiece + 1) * kPiece, memory_.size());
-  memory_.populate(begin, ready_);
+  MemoryNodes::here().populate(memory_, begin, ready_, begin / kPiece);
   return true;
 }
 

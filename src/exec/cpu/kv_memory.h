@@ -25,7 +25,8 @@ class KvMemory {
   std::span<const kernel::KvView> views() const { return views_; }  // of each group
 
   // Asks the system for memory behind 2 MiB more of the pages from n_touched on. In a virtual
-  // machine the first touch of these takes up to 5 ms. False if all pages have memory.
+  // machine the first touch of these takes up to 5 ms. Any thread may come to read a page: memory
+  // nodes take turns. False if all pages have memory.
   bool prepare(size_t n_touched);
   // Bytes of the pages from n_touched on that have memory behind them.
   size_t ready_bytes(size_t n_touched) const;

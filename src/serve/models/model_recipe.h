@@ -26,8 +26,11 @@ struct ModelRecipe {
   size_t kv_memory = 0;                       // bytes; 0: a part of what the budget leaves
   std::function<Result<size_t>()> size;       // bytes of its weights, about
   std::function<Result<LoadedModel>()> load;  // takes long
-  // Fills in how long steps take, while no other engine computes. Empty: nothing to fill in.
-  std::function<Status(const Model& model, EngineOptions& options)> measure = {};
+  // Fills in how long steps take, while no other engine computes, except in calls of `between`.
+  // Empty: nothing to fill in.
+  using Between = std::function<void()>;
+  std::function<Status(const Model& model, EngineOptions& options, const Between& between)>
+      measure = {};
 };
 
 }  // namespace pando::serve

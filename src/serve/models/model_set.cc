@@ -58,7 +58,6 @@ Result<std::unique_ptr<ModelSet>> ModelSet::open(const ServerOptions& options,
                                                  const ModelSetOptions& set,
                                                  std::vector<ModelRecipe> recipes) {
   ServerOptions named = options;
-  named.page = false;
   named.model_names.clear();
   for (const ModelRecipe& recipe : recipes) named.model_names.push_back(recipe.name);
   Result<ServerState> state = open_state(named);

@@ -29,8 +29,10 @@ Result<std::shared_ptr<ServedModel>> open_served(const ModelRecipe& recipe, Load
   engine.kv_memory = room;
   if (recipe.measure) {
     StepTurns::Claim claim;
-    shared.turns->take(claim, StepTurns::Clock::time_point::min());
-    const Status status = recipe.measure(*loaded.model, engine);
+    // Steps of others that have to begin by now go first.
+    const auto take_turn = [&] { shared.turns->take(claim, StepTurns::Clock::now()); };
+    take_turn();
+    const Status status = recipe.measure(*loaded.model, engine, take_turn);
     shared.turns->give_back(claim);
     if (!status) return status.error();
   }

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "pando/version.h"
 #include "serve/door_info.h"
+#include "serve/overview.h"
 #include "serve/page.h"
 
 namespace pando::serve {
@@ -68,7 +69,21 @@ HttpResponse running_of_set(const ModelSet& set, const HttpRequest&) {
   return json_response({{"models", std::move(models)}});
 }
 
+HttpResponse not_of_set(const ModelSet&, const HttpRequest& request) {
+  return wrong_request(404, "not_found",
+                       fmt::format("a server of several models has nothing at '{}'",
+                                   one_line(request.path)));
+}
+
+// Replicas of a router have one model each.
+HttpResponse set_is_no_replica(const ModelSet&, const HttpRequest&) {
+  return wrong_request(404, "not_found",
+                       "a server of several models cannot be used behind a router, expected a "
+                       "server of one model");
+}
+
 HttpResponse set_overview(const ModelSet& set, const HttpRequest& request) {
+  if (opens_page(set.options, request)) return *page_response("index.html", request);
   std::vector<std::string> paths;
   for (const Route& route : routes())
     if (!route.is_of_page) paths.push_back(fmt::format("{} {}", route.method, route.path));
@@ -78,16 +93,20 @@ HttpResponse set_overview(const ModelSet& set, const HttpRequest& request) {
     models.push_back(facts.name);
     lines += fmt::format("\n  {} ({})", facts.name, model_state_name(facts.state));
   }
-  if (request.accept.find("json") != std::string::npos)
-    return json_response({{"name", "pando"},
-                          {"version", version()},
-                          {"models", std::move(models)},
-                          {"paths", paths},
-                          {"documentation", "docs/http-api.md"}});
-  return {.body = fmt::format("Pando {} serves:{}\n\nPaths:\n  {}\n\nDocumentation: "
-                              "docs/http-api.md\n",
-                              version(), lines, fmt::join(paths, "\n  ")),
-          .content_type = "text/plain; charset=utf-8"};
+  const std::string text =
+      fmt::format("Pando {} serves:{}\n\nPaths:\n  {}\n\nDocumentation: docs/http-api.md\n",
+                  version(), lines, fmt::join(paths, "\n  "));
+  return overview_response(request, text,
+                           {{"name", "pando"},
+                            {"version", version()},
+                            {"models", std::move(models)},
+                            {"paths", paths},
+                            {"documentation", "docs/http-api.md"}});
+}
+
+HttpResponse set_page_part(const ModelSet& set, const HttpRequest& request) {
+  std::optional<HttpResponse> response = page_response(request.parameter, request);
+  return response ? std::move(*response) : not_of_set(set, request);
 }
 
 HttpResponse set_is_alive(const ModelSet&, const HttpRequest&) {
@@ -112,12 +131,6 @@ HttpResponse set_metrics(const ModelSet& set, const HttpRequest&) {
           .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-HttpResponse not_of_set(const ModelSet&, const HttpRequest& request) {
-  return wrong_request(404, "not_found",
-                       fmt::format("a server of several models has nothing at '{}'",
-                                   one_line(request.path)));
-}
-
 struct SetPath {
   std::string_view method, path;  // of a route
   SetAnswer* answer;
@@ -135,7 +148,8 @@ constexpr SetPath kSetPaths[] = {
     {"GET", "/v1/health", set_is_alive},
     {"GET", "/ping", set_is_alive},
     {"GET", "/ready", set_is_ready},
-    {"POST", kReplicaPath, not_of_set},
+    {"GET", "/page/{name}", set_page_part},
+    {"POST", kReplicaPath, set_is_no_replica},
 };
 
 }  // namespace

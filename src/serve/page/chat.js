@@ -79,12 +79,17 @@ function resultForm(calls) {
   const submit = (event) => {
     event.preventDefault();
     if (running) return;
-    form.querySelector("button").disabled = true;
-    calls.forEach((call, i) => {
-      messages.push({role: "tool", tool_call_id: call.id, content: whole(fields[i].value)});
-      show(`Result of ${oneLine(call.function.name)}`, textOf(fields[i].value));
+    const button = form.querySelector("button"), asked = messages;
+    button.disabled = true;
+    const articles = calls.map((call, i) => {
+      asked.push({role: "tool", tool_call_id: call.id, content: whole(fields[i].value)});
+      return show(`Result of ${oneLine(call.function.name)}`, textOf(fields[i].value));
     });
-    answer();
+    answer(() => {
+      asked.splice(-calls.length);
+      articles.forEach((article) => article.remove());
+      button.disabled = false;
+    });
   };
   const form = make("form", {class: "calls", submit}, ...parts, make("button", {}, "Send results"));
   return form;
@@ -114,22 +119,15 @@ function setRunning(controller) {
   find("chat-stop").disabled = !controller;
 }
 
-// A message that got no answer goes back into its field.
-function takeBack(asked) {
-  if (asked.at(-1)?.role !== "user") return;
-  find("log").lastElementChild?.remove();
-  find("message").value ||= asked.pop().content;
-}
-
-// Has the model answer the messages.
-async function answer() {
+// Has the model answer the messages. takeBack: undoes the last ones if there is no answer.
+async function answer(takeBack) {
   const status = find("chat-status");
   let body = null;
   try {
     body = readBody();
   } catch (error) {
     find("tools").setAttribute("aria-invalid", "true");
-    takeBack(messages);
+    takeBack();
     return say(status, `Tools: ${error.message}`, true);
   }
   find("tools").setAttribute("aria-invalid", "false");
@@ -152,7 +150,7 @@ async function answer() {
   setRunning(null);
   if (failed && shown.isEmpty()) {
     shown.article.remove();
-    takeBack(asked);
+    takeBack();
   } else {
     asked.push(shown.message());
     shown.end(end.usage, end.sharing, ending);
@@ -164,10 +162,14 @@ export function startChat() {
     event.preventDefault();
     const text = whole(find("message").value).trim();
     if (!text || running) return;
-    messages.push({role: "user", content: text});
-    show("You", textOf(text));
+    const asked = messages, article = show("You", textOf(text));
+    asked.push({role: "user", content: text});
     find("message").value = "";
-    answer();
+    answer(() => {
+      asked.pop();
+      article.remove();
+      find("message").value ||= text;
+    });
   };
   find("chat-form").addEventListener("submit", send);
   find("message").addEventListener("keydown", (event) => {

@@ -1,16 +1,32 @@
 // The parts of the page that both views have: the model, the key and the tabs.
 
 import {startChat} from "./chat.js";
-import {counted, find, oneLine, say} from "./dom.js";
+import {counted, find, make, oneLine, say} from "./dom.js";
 import {startQuestions} from "./questions.js";
-import {get, hasKey, inWords, setKey} from "./stream.js";
+import {get, hasKey, inWords, setKey, setModel} from "./stream.js";
+
+const inTokens = (model) => `a context of ${counted(model.max_model_len)} tokens`;
+
+// One model of several, which may not be loaded yet.
+function chooseModel(models) {
+  const select = find("models"), kept = select.value;
+  const show = () => {
+    const model = models[Math.max(0, select.selectedIndex)];
+    setModel(model.id);
+    say(find("model"), model.max_model_len ? inTokens(model) : "loaded when you ask");
+  };
+  find("choice").hidden = false;
+  select.replaceChildren(...models.map(({id}) => make("option", {value: id, selected: id === kept}, oneLine(id))));
+  select.onchange = show;
+  show();
+}
 
 // The server's example asks by chat where the model has a chat template.
 async function showModel() {
   try {
     const [about, list] = [await get("./"), await get("v1/models")];
-    const context = list.data[0].max_model_len;
-    say(find("model"), `${oneLine(about.models[0])}, a context of ${counted(context)} tokens`);
+    if (list.data[0].status) return chooseModel(list.data);
+    say(find("model"), `${oneLine(about.models[0])}, ${inTokens(list.data[0])}`);
     const hasChat = about.example.includes("/v1/chat/completions ");
     find("chat-template").checked = hasChat;
     find("chat-template").disabled = !hasChat;

@@ -20,6 +20,12 @@ export function setKey(text) {
   }
 }
 
+let model = "";  // that requests name; none where the server has one
+
+export function setModel(name) {
+  model = name;
+}
+
 // An error that the server answers with.
 export class ServerError extends Error {
   constructor(status, error) {
@@ -50,11 +56,13 @@ function dataOf(event) {
 
 // The events of a stream, in turn. Throws a ServerError, and an AbortError if the signal ends it.
 export async function* events(path, body, signal) {
+  const whole = {...body, stream: true, stream_options: {include_usage: true}, sharing: true};
+  if (model) whole.model = model;
   const response = await answered(path, {
     method: "POST",
     signal,
     headers: {"Content-Type": "application/json"},
-    body: JSON.stringify({...body, stream: true, stream_options: {include_usage: true}, sharing: true}),
+    body: JSON.stringify(whole),
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

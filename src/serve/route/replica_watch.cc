@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "serve/route/name_look_up.h"
 
 namespace pando::serve {
@@ -28,10 +29,17 @@ constexpr std::chrono::milliseconds kLongestTick{100};
 constexpr std::chrono::milliseconds kStatusTime{2000};  // for an answer about its status
 constexpr size_t kMostStatusBytes = size_t{1} << 20;
 
-std::string problem_with(int status) {
+// body: of the answer, which may say why.
+std::string problem_with(int status, const std::string& body) {
   if (status == 401 || status == 403)
     return fmt::format("it refuses the router's key (status {})", status);
-  return fmt::format("POST /v1/replica has status {}, expected 200", status);
+  std::string why;
+  if (const Result<Json> json = parse_json(body); json && json->is_object())
+    if (const auto error = json->find("error"); error != json->end() && error->is_object())
+      if (const auto said = error->find("message"); said != error->end() && said->is_string())
+        why = said->get<std::string>();
+  return fmt::format("POST /v1/replica has status {}, expected 200{}", status,
+                     why.empty() ? "" : fmt::format(" ('{}')", one_line(why)));
 }
 
 }  // namespace
@@ -129,7 +137,7 @@ class ReplicaWatch::Impl {
     } else if (!problem.empty()) {
       replicas_.fail(*due.replica, problem, is_refused);
     } else if (head.status != 200) {
-      replicas_.fail(*due.replica, problem_with(head.status));
+      replicas_.fail(*due.replica, problem_with(head.status, body));
     } else if (Result<ReplicaStatus> status = parse_replica_status(body); status) {
       replicas_.take(*due.replica, std::move(*status), asked);
     } else {

@@ -11,8 +11,13 @@
 namespace pando::kernel {
 namespace {
 
+// In the order of kIsas.
+#if defined(__aarch64__)
+constexpr std::string_view kNames[] = {"portable", "neon", "dotprod", "i8mm"};
+#else
 constexpr std::string_view kNames[] = {"portable", "avx2",       "avxvnni",
-                                       "avx512",   "avx512bf16", "amx"};  // in the order of kIsas
+                                       "avx512",   "avx512bf16", "amx"};
+#endif
 static_assert(std::size(kNames) == std::size(kIsas));
 
 const KernelChoice& best_choice() {

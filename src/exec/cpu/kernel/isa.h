@@ -11,7 +11,8 @@
 
 namespace pando::kernel {
 
-// "portable", "avx2", "avxvnni", "avx512", "avx512bf16" or "amx".
+// "portable", "avx2", "avxvnni", "avx512", "avx512bf16" or "amx"; on 64-bit ARM "portable", "neon",
+// "dotprod" or "i8mm".
 std::optional<Isa> isa_named(std::string_view name);
 
 // The environment variable PANDO_ISA as it was first read, "" where it is not set. `kernels_for`

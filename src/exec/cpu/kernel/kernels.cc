@@ -2,6 +2,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #include <iterator>
@@ -23,6 +26,10 @@ bool amx_takes(DType weights, int m);
 void amx_linear_block(const LinearBlockArgs& args);
 void amx_pack_row(const PackRowArgs& args);
 void amx_attend_int8(const AttendTileArgs& args);
+#elif defined(__aarch64__)
+extern const Kernels kNeonKernels;
+extern const Kernels kDotProdKernels;
+extern const Kernels kI8mmKernels;
 #endif
 
 namespace {
@@ -107,7 +114,7 @@ bool has_amx_int8() {
 
 bool widens_once(int n_queries) { return vendor() != Vendor::kAmd && n_queries >= 32; }
 
-bool fetches_few_rows(DType weights) {
+bool fetches_few_rows([[maybe_unused]] DType weights) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   static const bool is_zen3 = __builtin_cpu_is("znver3");
@@ -132,6 +139,12 @@ const Kernels* kernels_for(Isa isa) {
   const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
   if (isa == Isa::kAvx512Bf16 && bf16) return &avx512bf16_kernels();
   if (isa == Isa::kAmx && bf16 && has_amx_int8()) return &amx_kernels();
+#elif defined(__aarch64__)
+  if (isa == Isa::kNeon) return &kNeonKernels;  // part of the architecture
+  const bool dot_products = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  if (isa == Isa::kDotProd && dot_products) return &kDotProdKernels;
+  const bool mixed_signs = dot_products && (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+  if (isa == Isa::kI8mm && mixed_signs) return &kI8mmKernels;
 #endif
   return nullptr;
 }

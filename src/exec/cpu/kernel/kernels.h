@@ -9,10 +9,26 @@
 
 namespace pando::kernel {
 
-enum class Isa { kPortable, kAvx2, kAvxVnni, kAvx512, kAvx512Bf16, kAmx };
-// All of them, the slowest first.
+enum class Isa {
+  kPortable,
+  // 64-bit ARM
+  kNeon,
+  kDotProd,
+  kI8mm,
+  // x86-64
+  kAvx2,
+  kAvxVnni,
+  kAvx512,
+  kAvx512Bf16,
+  kAmx
+};
+// Those of the processors that this program is for, the slowest first.
+#if defined(__aarch64__)
+inline constexpr Isa kIsas[] = {Isa::kPortable, Isa::kNeon, Isa::kDotProd, Isa::kI8mm};
+#else
 inline constexpr Isa kIsas[] = {Isa::kPortable, Isa::kAvx2,       Isa::kAvxVnni,
                                 Isa::kAvx512,   Isa::kAvx512Bf16, Isa::kAmx};
+#endif
 
 struct AttendTileArgs;   // exec/cpu/kernel/cpu/attend_args.h
 struct MergeSpansArgs;   // exec/cpu/kernel/cpu/attend_args.h

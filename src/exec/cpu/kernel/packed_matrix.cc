@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "base/memory_nodes.h"
 #include "base/numbers/block_codes.h"
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/kernel/cpu/linear_layout.h"
@@ -234,6 +235,7 @@ PackedMatrix::PackedMatrix(DType type, int n, int k) : type_(type), n_(n), k_(k)
   const WeightTypeInfo& info = info_of(type);
   PANDO_CHECK(packed_type(type) == type && (info.made_as || k % info.block_len == 0));
   data_ = AlignedBuffer::beside_others(static_cast<size_t>(strip_count(n) * strip_bytes(type, k)));
+  MemoryNodes::here().spread(data_);
 }
 
 bool PackedMatrix::set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,

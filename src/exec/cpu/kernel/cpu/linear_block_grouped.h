@@ -7,6 +7,7 @@
 #include "exec/cpu/kernel/cpu/linear_block_float.h"
 #include "exec/cpu/kernel/cpu/linear_codes.h"
 #include "exec/cpu/kernel/cpu/linear_layout.h"
+#include "exec/cpu/kernel/cpu/row_pairs.h"
 
 namespace pando::kernel {
 
@@ -254,7 +255,9 @@ struct GroupedBlock {
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
         dots[r][s] = first_dot(kWhole ? bias(x[r].bias) : half_bias(x[r], kHalf));
-    if constexpr (kPairs && kPacked) {
+    if constexpr (S::kPairsRows && kRows > 1) {
+      add_row_pairs<kFirst, kEnd>(dots, x, w, stride);
+    } else if constexpr (kPairs && kPacked) {
       add_packed_pairs<kFirst / 2, kEnd / 2>(dots, x, w, stride);
     } else if constexpr (kPairs) {
 #pragma GCC unroll 4
@@ -347,6 +350,44 @@ struct GroupedBlock {
     for (int r = 0; r < kRows; ++r)
       dots[r][strip] = S::dot_pair(dots[r][strip], at_i, S::load_quad(x[r].q + i), at_j,
                                    S::load_quad(x[r].q + j));
+  }
+
+  // Quads [kFirst, kEnd), by RowPairs.
+  template <int kFirst, int kEnd, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_row_pairs(Dots (&dots)[kRows][kStrips],
+                                                   const QuantizedGroup* x, const uint8_t* w,
+                                                   int64_t stride) {
+    RowPairs<S, kRows, kStrips> sums;
+    const auto quads_at = [x](int input) { return [x, input](int r) { return x[r].q + input; }; };
+#pragma GCC unroll 3
+    for (int s = 0; s < kStrips; ++s) {
+      const uint8_t* group = w + s * kStripQuad;
+      if constexpr (kPacked) {
+        add_packed_rows<kFirst / 2, kEnd / 2>(sums, s, quads_at, group, stride);
+      } else {
+#pragma GCC unroll 4
+        for (int quad = kFirst; quad < kEnd; quad += 2)
+          sums.add(s, S::load_weights(group + quad * stride),
+                   S::load_weights(group + (quad + 1) * stride), quads_at(4 * quad),
+                   quads_at(4 * quad + 4));
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) dots[r][s] = sums.added_to(dots[r][s], r, s);
+  }
+  // Vectors [kVector, kEnd) of halves, of one strip.
+  template <int kVector, int kEnd, class Sums, class QuadsAt>
+  [[gnu::always_inline]] static void add_packed_rows(Sums& sums, int strip, const QuadsAt& quads_at,
+                                                     const uint8_t* group, int64_t stride) {
+    const auto low = Codes::template quad<kVector, false>(group, stride);
+    const auto high = Codes::template quad<kVector, true>(group, stride);
+    sums.add(strip, S::template weights_of<kOffset>(low), S::template weights_of<kOffset>(high),
+             quads_at(4 * half_quad(kType, kVector, false)),
+             quads_at(4 * half_quad(kType, kVector, true)));
+    if constexpr (kVector + 1 < kEnd)
+      add_packed_rows<kVector + 1, kEnd>(sums, strip, quads_at, group, stride);
   }
 
   // -kOffset * a sum of activations, for -128 times it. A shift, since a division needs four

@@ -4,6 +4,7 @@
 
 #include "exec/cpu/kernel/cpu/linear_block_float.h"
 #include "exec/cpu/kernel/cpu/linear_layout.h"
+#include "exec/cpu/kernel/cpu/row_pairs.h"
 
 namespace pando::kernel {
 
@@ -16,7 +17,7 @@ struct Int8Block {
   // Without vpdpbusd weights and products take more registers. With it and sixteen, six rows take
   // 8% less processor time than three for loading a model and reading 510 tokens (Zen 5, one
   // thread).
-  static constexpr int kMaxRows = S::kDotsBytes ? 6 : 3;
+  static constexpr int kMaxRows = S::kPairsRows ? 4 : S::kDotsBytes ? 6 : 3;
   static constexpr int kMaxWideRows = S::kRegisters >= 32 ? 6 : 1;
   static constexpr int kMinFetchRows = kMaxWideRows + 1;
 
@@ -36,24 +37,10 @@ struct Int8Block {
                 ? S::first_dot(rows[r].bias)
                 : S::add_bias(S::load_sums(args.sums + r * kPanelLen + (strip + s) * kStripLen),
                               rows[r].bias);
-    const uint8_t* w = reinterpret_cast<const uint8_t*>(args.w) + strip * kStripQuad;
-    const int n_steps = args.n_units * (2 * kQuads / kStep);
-    Prefetch prefetch(args, strip, kStrips, n_steps);
-    for (int step = 0; step < n_steps; ++step) {
-      prefetch.step();
-#pragma GCC unroll 4
-      for (int quad = 0; quad < kStep; ++quad, w += args.n_strips * kStripQuad, x += 4 * kRows) {
-        typename S::Weights q[kStrips];
-#pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s) q[s] = S::load_weights(w + s * kStripQuad);
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          const typename S::Quad v = S::load_quad(x + 4 * r);
-#pragma GCC unroll 3
-          for (int s = 0; s < kStrips; ++s) dots[r][s] = S::dot(dots[r][s], q[s], v);
-        }
-      }
-    }
+    if constexpr (S::kPairsRows && kRows > 1)
+      add_row_pairs(dots, args, strip, x);
+    else
+      add_quads(dots, args, strip, x);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 3
@@ -93,6 +80,55 @@ struct Int8Block {
 
  private:
   static constexpr int kStep = 4;  // quads between prefetches
+
+  template <int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_quads(I (&dots)[kRows][kStrips], const BlockArgs& args,
+                                               int strip, const int8_t* x) {
+    const uint8_t* w = reinterpret_cast<const uint8_t*>(args.w) + strip * kStripQuad;
+    const int n_steps = args.n_units * (2 * kQuads / kStep);
+    Prefetch prefetch(args, strip, kStrips, n_steps);
+    for (int step = 0; step < n_steps; ++step) {
+      prefetch.step();
+#pragma GCC unroll 4
+      for (int quad = 0; quad < kStep; ++quad, w += args.n_strips * kStripQuad, x += 4 * kRows) {
+        typename S::Weights q[kStrips];
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) q[s] = S::load_weights(w + s * kStripQuad);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          const typename S::Quad v = S::load_quad(x + 4 * r);
+#pragma GCC unroll 3
+          for (int s = 0; s < kStrips; ++s) dots[r][s] = S::dot(dots[r][s], q[s], v);
+        }
+      }
+    }
+  }
+
+  template <int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_row_pairs(I (&dots)[kRows][kStrips], const BlockArgs& args,
+                                                   int strip, const int8_t* x) {
+    RowPairs<S, kRows, kStrips> sums;
+    const uint8_t* w = reinterpret_cast<const uint8_t*>(args.w) + strip * kStripQuad;
+    const int stride = args.n_strips * kStripQuad;
+    const int n_steps = args.n_units * (2 * kQuads / kStep);
+    Prefetch prefetch(args, strip, kStrips, n_steps);
+    for (int step = 0; step < n_steps; ++step) {
+      prefetch.step();
+#pragma GCC unroll 2
+      for (int quad = 0; quad < kStep; quad += 2, w += 2 * stride, x += 8 * kRows) {
+        const auto quad_i = [x](int r) { return x + 4 * r; };
+        const auto quad_j = [x](int r) { return x + 4 * (kRows + r); };
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s)
+          sums.add(s, S::load_weights(w + s * kStripQuad),
+                   S::load_weights(w + stride + s * kStripQuad), quad_i, quad_j);
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int s = 0; s < kStrips; ++s) dots[r][s] = sums.added_to(dots[r][s], r, s);
+  }
 };
 
 }  // namespace pando::kernel

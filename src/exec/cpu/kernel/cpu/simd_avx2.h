@@ -13,6 +13,7 @@ struct SimdAvx2 {
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kDotsBytes = false;
   static constexpr bool kPairsQuads = true;
+  static constexpr bool kPairsRows = false;
   static constexpr bool kTiles = false;
 
   struct F {

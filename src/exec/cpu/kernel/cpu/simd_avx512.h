@@ -13,6 +13,7 @@ struct SimdAvx512 {
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kDotsBytes = true;
   static constexpr bool kPairsQuads = false;
+  static constexpr bool kPairsRows = false;
   static constexpr bool kTiles = false;
 
   using F = __m512;
