@@ -33,7 +33,7 @@ def tensors(config, path):
     names = gguf.get_tensor_name_map(ARCHITECTURES[family], config["num_hidden_layers"])
     for full, array in read_tensors(path):
         name = next((full.removeprefix(prefix) for prefix in PREFIXES if full.startswith(prefix)), full)
-        if name.startswith(HEADS) or name.endswith("position_ids"):
+        if name.startswith(HEADS):
             continue
         if name == "embeddings.position_embeddings.weight" and family in ("roberta", "xlm-roberta"):
             array = array[config["pad_token_id"] + 1:]  # the rows before the first position
