@@ -61,7 +61,7 @@ def read_tensors(path):
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
     for name, about in header.items():
-        if name == "__metadata__":
+        if name == "__metadata__" or name.endswith("position_ids"):
             continue
         stored = {"F32": np.float32, "BF16": np.uint16}.get(about["dtype"])
         if stored is None:

@@ -192,6 +192,26 @@ class OpenAiBody : public Body {
   SharingCounts sharing_;
 };
 
+// Texts of models whose rows see both ways have special tokens at both ends. Ids of another
+// tokenizer do not.
+Status check_ends_of_ids(const std::vector<Request>& requests, const Model& model) {
+  if (!spec_of(model).both_ways || !model.has_tokenizer()) return {};
+  const Result<std::vector<Token>> ends = model.encode("");
+  if (!ends) return ends.error();
+  if (ends->size() < 2) return {};
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const std::vector<Token>& ids = requests[i].tokens;
+    if (ids.empty() || !requests[i].add_special_tokens.value_or(true)) continue;
+    if (ids.front() == ends->front() && ids.back() == ends->back()) continue;
+    const std::string field = prompt_field(Endpoint::kEmbeddings);
+    return invalid_field(
+        requests.size() > 1 ? place_in(field, i) : field,
+        "is token ids from {} to {}, expected ids of this model's tokenizer, from {} to {}",
+        ids.front(), ids.back(), ends->front(), ends->back());
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
                                         const BodyContext& context) {
   Result<OpenAiRequest> read = read_openai_request(endpoint, json, context);
@@ -221,6 +241,9 @@ Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
   if (Status status = check_lists(json); !status) return status.error();
   Result<OpenAiRequest> read = parse_openai_request(endpoint, json, rules);
   if (!read) return read.error();
+  if (endpoint == Endpoint::kEmbeddings)
+    if (Status status = check_ends_of_ids(read->requests, context.model); !status)
+      return status.error();
   for (Request& request : read->requests) yield_default_length(json, request.sampling);
   const char* top_field = endpoint == Endpoint::kChat ? "top_logprobs" : "logprobs";
   if (Status status = check_answers(read->requests, context, top_field); !status)

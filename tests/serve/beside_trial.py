@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""An embedding model beside a chat model in one server, asked by OpenAI's client from 8 threads: every answer is that of
+its model alone. Then the time between tokens of a chat, with and without embeddings of a long text beside it.
+
+usage: beside_trial.py PANDO CHAT EMBEDDING    (needs the package `openai`)
+
+CHAT and EMBEDDING are GGUF files or directories. The long text goes to random weights in the shape of ModernBERT-base: 150
+million parameters, 8,192 positions.
+"""
+import concurrent.futures
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+KV_MEMORY = 256 << 20
+N_REQUESTS, N_TOKENS, N_LONG = 96, 96, 8192
+PROMPTS = ["The capital of France is", "def fibonacci(n):", "Water boils at", "Once upon a time", "1, 2, 3, 4,"]
+TEXTS = ["An aspen is a tree.", "A poplar grows by the river. " * 20, "The red car needs fuel.", "Oak groves", "x" * 400]
+
+
+class Server:
+    """`pando serve` on a free port, ended with SIGTERM."""
+
+    def __init__(self, *options):
+        import openai
+        self.process = subprocess.Popen([PANDO, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if found := re.search(r"serving .* at (http://\S+)", line):
+                break
+        else:
+            raise RuntimeError("".join(said))
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.client = openai.OpenAI(base_url=found[1] + "/v1", api_key="none", max_retries=0, timeout=1200)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+
+def of_both(models):
+    """A server of several models: {name: path}."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".toml")
+    for name, path in models.items():
+        file.write(f'[models."{name}"]\nmodel = "{path}"\nkv-memory = "{KV_MEMORY}"\n')
+    file.flush()
+    return file, Server("--models", file.name)
+
+
+def answer(client, name, text):
+    if name == "chat":
+        completion = client.completions.create(model=name, prompt=text, max_tokens=24, temperature=0)
+        return completion.choices[0].text
+    return client.embeddings.create(model=name, input=text, encoding_format="float").data[0].embedding
+
+
+def mixed(chat, embedding):
+    asked = [("chat", text) for text in PROMPTS] + [("embedding", text) for text in TEXTS]
+    expected = {}
+    for name, path in (("chat", chat), ("embedding", embedding)):
+        with Server("--model", path, "--model-name", name, "--kv-memory", str(KV_MEMORY)) as server:
+            expected |= {pair: answer(server.client, *pair) for pair in asked if pair[0] == name}
+    file, server = of_both({"chat": chat, "embedding": embedding})
+    with file, server, concurrent.futures.ThreadPoolExecutor(8) as threads:
+        chosen = [random.choice(asked) for _ in range(N_REQUESTS)]
+        found = list(threads.map(lambda pair: answer(server.client, *pair), chosen))
+    wrong = [pair for pair, one in zip(chosen, found) if one != expected[pair]]
+    n_chats = sum(pair[0] == "chat" for pair in chosen)
+    print(f"{n_chats} completions and {N_REQUESTS - n_chats} embeddings from 8 threads, {len(wrong)} wrong answers")
+    if wrong:
+        sys.exit(f"wrong: {wrong[:3]}")
+
+
+def gaps(client):
+    """Milliseconds between tokens of a stream."""
+    times = []
+    stream = client.completions.create(model="chat", prompt="Once upon a time", max_tokens=N_TOKENS, temperature=0,
+                                       stream=True, extra_body={"ignore_eos": True})
+    for chunk in stream:
+        times.append(time.monotonic())
+    return [1000 * (after - before) for before, after in zip(times, times[1:])]
+
+
+def embed_long(client, ids):
+    begin = time.monotonic()
+    client.embeddings.create(model="long", input=[ids], extra_body={"add_special_tokens": False})
+    return time.monotonic() - begin
+
+
+def latency(chat, long):
+    file, server = of_both({"chat": chat, "long": long})
+    ids = random.Random(3).choices(range(1000, 20000), k=N_LONG)
+    with file, server, concurrent.futures.ThreadPoolExecutor(1) as threads:
+        gaps(server.client)
+        seconds = embed_long(server.client, ids)
+        print(f"the embedding of {N_LONG} tokens alone takes {seconds:.1f} s")
+        for beside in (False, True, False, True):
+            measured, embeddings = [], []
+            begin = time.monotonic()
+            long_one = threads.submit(embed_long, server.client, ids) if beside else None
+            while len(measured) < 3 * N_TOKENS or (beside and not long_one.done() and time.monotonic() - begin < 120):
+                measured += gaps(server.client)
+            if beside:
+                embeddings.append(long_one.result())
+            cuts = statistics.quantiles(measured, n=100)
+            print(f"{'beside' if beside else 'alone '}: {len(measured)} tokens, time between tokens: median "
+                  f"{statistics.median(measured):.1f} ms, p95 {cuts[94]:.1f} ms, longest {max(measured):.1f} ms"
+                  + "".join(f"; the embedding takes {one:.1f} s" for one in embeddings))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        raise SystemExit(__doc__)
+    PANDO, CHAT, EMBEDDING = sys.argv[1:]
+    mixed(CHAT, EMBEDDING)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([PANDO, "make-model", "--shape", "modernbert-base", "--out", folder + "/long"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        latency(CHAT, folder + "/long")
