@@ -1,0 +1,9 @@
+// The kernels, each with the threads of a work group.
+#pragma once
+
+#define PANDO_GPU_KERNELS(X) \
+  /* products.h */           \
+  /* rows.h */               \
+  /* heads.h */              \
+  /* pages.h */              \
+  /* attention.h */
