@@ -76,12 +76,12 @@ typedef uint4 u32x4;
 #define SQRT(x) __fsqrt_rn(x)
 DEVICE float widen_f16(u16 x) {
   float wide;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
+  __asm__("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
   return wide;
 }
 DEVICE u16 narrow_f16(float x) {
   u16 bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
 #else
@@ -98,11 +98,11 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 
 // Products and sums that are never contracted.
 #if defined(PANDO_PTX)
-#define PANDO_PTX_OPERATION(name, instruction)                       \
-  DEVICE float name(float a, float b) {                              \
-    float result;                                                    \
-    asm(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
-    return result;                                                   \
+#define PANDO_PTX_OPERATION(name, instruction)                           \
+  DEVICE float name(float a, float b) {                                  \
+    float result;                                                        \
+    __asm__(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
+    return result;                                                       \
   }
 PANDO_PTX_OPERATION(mul, "mul.rn.f32")
 PANDO_PTX_OPERATION(add, "add.rn.f32")
@@ -138,7 +138,7 @@ DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
   return __byte_perm(a, b, places);
 #elif defined(PANDO_PTX)
   u32 bytes;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(places & 0x7777u));
+  __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(places & 0x7777u));
   return bytes;
 #else
   const u64 both = (u64)b << 32 | a;
@@ -155,7 +155,7 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
   return __dp4a((s32)a, (s32)b, c);
 #elif defined(PANDO_PTX)
   s32 sum;
-  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
   return sum;
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx1030__)
   return __builtin_amdgcn_sdot4((s32)a, (s32)b, c, 0);
@@ -171,7 +171,7 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #if (defined(__CUDACC__) && __CUDA_ARCH__ >= 800) || (defined(PANDO_PTX) && defined(PANDO_MMA))
 DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
-  asm volatile(
+  __asm__ volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
@@ -180,7 +180,7 @@ DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stri
 }
 DEVICE void mma_16x8x16(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
-  asm volatile(
+  __asm__ volatile(
       "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 "
       "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
