@@ -13,6 +13,13 @@
 
 #include "base/mix.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#else
+#define __sanitizer_start_switch_fiber(...)
+#define __sanitizer_finish_switch_fiber(...)
+#endif
+
 namespace pando::exec::gpu {
 namespace {
 
@@ -34,6 +41,8 @@ struct Fibers {
   int removed_barrier = -1;
   bool is_first = false;  // of the group, so that it makes the shared memory
   std::vector<int> barriers_met;
+  const void* scheduler_stack = nullptr;  // for the address sanitizer
+  size_t scheduler_stack_bytes = 0;
 };
 thread_local Fibers state;
 
@@ -42,11 +51,18 @@ thread_local Fibers state;
   state.fibers[place.thread]->is_done = true;
 }
 
+[[gnu::noinline]] void begin_turn() {
+  __sanitizer_finish_switch_fiber(nullptr, &state.scheduler_stack, &state.scheduler_stack_bytes);
+}
+
 [[gnu::noinline]] void end_turn() {
+  __sanitizer_start_switch_fiber(nullptr, state.scheduler_stack, state.scheduler_stack_bytes);
   if (_setjmp(state.fibers[place.thread]->turn) == 0) _longjmp(state.scheduler, 1);
+  begin_turn();
 }
 
 void run_fiber() {
+  begin_turn();
   for (;;) {
     run_body();
     end_turn();
@@ -54,9 +70,14 @@ void run_fiber() {
 }
 
 [[gnu::noinline]] void give_turn(Fiber& fiber) {
-  if (_setjmp(state.scheduler) != 0) return;
-  if (fiber.stack != nullptr) _longjmp(fiber.turn, 1);
-  fiber.stack = std::make_unique<char[]>(kStackBytes);
+  const bool is_new = fiber.stack == nullptr;
+  if (is_new) fiber.stack = std::make_unique<char[]>(kStackBytes);
+  __sanitizer_start_switch_fiber(nullptr, fiber.stack.get(), kStackBytes);
+  if (_setjmp(state.scheduler) != 0) {
+    __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+    return;
+  }
+  if (!is_new) _longjmp(fiber.turn, 1);
   getcontext(&fiber.begin);
   fiber.begin.uc_stack.ss_sp = fiber.stack.get();
   fiber.begin.uc_stack.ss_size = kStackBytes;
