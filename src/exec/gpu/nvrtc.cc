@@ -64,6 +64,8 @@ int known_architecture(Capability capability) {
   return best;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 using Program = std::unique_ptr<NvrtcProgram, void (*)(NvrtcProgram*)>;
 
 // Reads what a pair of calls gives: its size, then its bytes.
@@ -102,9 +104,9 @@ Result<std::string> compile_cuda(std::string_view source, Capability capability)
                                             "--prec-div=true", "--prec-sqrt=true"};
   if (nvrtc().nvrtcCompileProgram(program.get(), static_cast<int>(options.size()),
                                   options.data()) != 0)
-    return unsupported(
-        "the compiler (NVRTC) refuses the kernels: {}",
-        read_by(nvrtc().nvrtcGetProgramLogSize, nvrtc().nvrtcGetProgramLog, program.get()));
+    return unsupported("the compiler (NVRTC) refuses the kernels: {}",
+                       first_line(read_by(nvrtc().nvrtcGetProgramLogSize,
+                                          nvrtc().nvrtcGetProgramLog, program.get())));
   std::string code = is_exact
                          ? read_by(nvrtc().nvrtcGetCUBINSize, nvrtc().nvrtcGetCUBIN, program.get())
                          : read_by(nvrtc().nvrtcGetPTXSize, nvrtc().nvrtcGetPTX, program.get());

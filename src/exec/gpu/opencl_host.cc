@@ -157,7 +157,8 @@ Status OpenClHost::build(std::string_view source) {
     api().clGetProgramBuildInfo(program_, device_, opencl::kBuildLog, 0, nullptr, &log_len);
     std::string log(log_len, '\0');
     api().clGetProgramBuildInfo(program_, device_, opencl::kBuildLog, log_len, log.data(), nullptr);
-    return unsupported("{} does not compile the kernels: {}", name(), log.c_str());
+    return unsupported("{} does not compile the kernels: {}", name(),
+                       log.substr(0, log.find_first_of(std::string_view("\n\0", 2))));
   }
   for (const KernelInfo& info : kKernels) {
     kernels_.push_back(api().clCreateKernel(program_, info.name, &code));
