@@ -3,6 +3,7 @@
 
 #define PANDO_GPU_KERNELS(X) \
   /* products.h */           \
+  X(quantise_groups, 256)    \
   /* rows.h */               \
   X(row_norm, 256)           \
   X(row_bias, 256)           \
