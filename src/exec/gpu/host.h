@@ -16,8 +16,8 @@ class Host;
 // Bytes in the memory of a host, which outlives them. Freed when the buffer ends.
 class Buffer {
  public:
-  Buffer() = default;                   // no memory
-  Buffer(Host& host, size_t n_bytes);   // throws std::bad_alloc
+  Buffer() = default;                  // no memory
+  Buffer(Host& host, size_t n_bytes);  // throws std::bad_alloc
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     swap(other);

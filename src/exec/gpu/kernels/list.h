@@ -3,6 +3,7 @@
 
 #define PANDO_GPU_KERNELS(X) \
   /* products.h */           \
+  X(quantise_groups, 256)    \
   /* rows.h */               \
   /* heads.h */              \
   /* pages.h */              \
