@@ -13,6 +13,7 @@ namespace {
 #include "exec/gpu/kernels/dialect.h"
 #include "exec/gpu/kernels/pieces.h"
 #include "exec/gpu/kernels/products.h"
+#include "exec/gpu/kernels/attention.h"
 
 template <class T>
 T value_of(const Arg& arg) {
