@@ -6,6 +6,7 @@
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/cpu_device.h"
 #include "exec/gpu/head_ops.h"
+#include "exec/gpu/start_test.h"
 #include "exec/share.h"
 
 namespace pando::exec {
@@ -29,6 +30,12 @@ Status check_gpu_model(const model::ModelSpec& spec, std::string_view device) {
 Result<std::string> GpuDevice::isa_name(std::string_view isa) const {
   if (isa.empty() || isa == info_.name) return info_.name;
   return invalid_option("isa", "is '{}', expected '{}'", isa, info_.name);
+}
+
+Result<std::vector<KernelCheck>> GpuDevice::check_kernels() const {
+  const Result<std::unique_ptr<gpu::Host>> host = info_.open_host();
+  if (!host) return host.error();
+  return gpu::check_kernels(**host, gpu::CheckSize::kAll);
 }
 
 Result<std::unique_ptr<DeviceModel>> GpuDevice::load(const model::ModelSpec& spec,

@@ -11,14 +11,17 @@
 #include "contract/device.h"
 #include "exec/gpu/gpu_executor.h"
 #include "exec/gpu/host.h"
+#include "exec/gpu/offer.h"
 
 namespace pando::exec {
 
 struct GpuDeviceInfo {
   std::string name;  // "cuda"
-  std::function<std::string()> description;
-  // Makes a host for one model. kUnavailable or kUnsupported if there is none that gives the bits.
+  std::function<gpu::Offer()> offer;
+  // Makes a host for one model. kUnsupported if there is none that gives the bits.
   std::function<Result<std::unique_ptr<gpu::Host>>()> make_host;
+  // Does the same without looking at its bits.
+  std::function<Result<std::unique_ptr<gpu::Host>>()> open_host;
 };
 
 class GpuDevice final : public Device {
@@ -26,10 +29,14 @@ class GpuDevice final : public Device {
   explicit GpuDevice(GpuDeviceInfo info) : info_(std::move(info)) {}
 
   std::string_view name() const override { return info_.name; }
-  std::string description() const override { return info_.description(); }
+  std::string description() const override { return info_.offer().description; }
+  uint64_t memory_bytes() const override { return info_.offer().memory_bytes; }
+  std::string refusal() const override { return info_.offer().refusal; }
   bool divides_rows() const override { return false; }
   Result<std::string> isa_name(std::string_view isa) const override;
   std::vector<std::string> warnings() const override { return {}; }
+
+  Result<std::vector<KernelCheck>> check_kernels() const override;
 
   // kUnsupported for a model with layers that the device cannot compute.
   Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,

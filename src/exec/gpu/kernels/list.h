@@ -5,6 +5,24 @@
   /* products.h */           \
   X(quantise_groups, 256)    \
   /* rows.h */               \
+  X(row_norm, 256)           \
+  X(row_bias, 256)           \
+  X(row_scale, 256)          \
+  X(row_gather, 256)         \
+  X(row_activate, 256)       \
+  X(row_logits, 256)         \
+  X(row_greatest, 256)       \
+  X(row_weighted, 256)       \
+  X(row_gate, 256)           \
   /* heads.h */              \
+  X(head_project, 128)       \
+  X(head_gate, 256)          \
   /* pages.h */              \
+  X(page_write_f32, 128)     \
+  X(page_write_f16, 128)     \
+  X(page_write_bf16, 128)    \
+  X(page_write_int8, 128)    \
+  X(page_copy_32, 128)       \
+  X(page_copy_16, 128)       \
+  X(page_copy_int8, 128)     \
   /* attention.h */
