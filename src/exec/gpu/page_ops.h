@@ -12,6 +12,7 @@
 #include "exec/cpu/kernel/kv_layout.h"
 #include "exec/gpu/head_ops.h"
 #include "exec/gpu/host.h"
+#include "exec/gpu/rows.h"
 
 namespace pando::exec::gpu {
 
@@ -25,6 +26,7 @@ struct PagePool {
   Buffer memory;  // [n_pages, page_bytes]
   std::vector<kernel::KvShape> groups;
   size_t page_bytes = 0;  // of all groups
+  List<uint32_t> copies;  // of a step, three numbers each
 };
 
 // The slots of a step's rows.
@@ -38,7 +40,7 @@ void write_rows(Host& host, const PagePool& pool, int group, int layer, const Sl
                 const KeysAndValues& rows);
 
 // Carries out copies in order, in all groups and layers.
-void copy_pages(Host& host, const PagePool& pool, std::span<const PageCopy> copies);
+void copy_pages(Host& host, PagePool& pool, std::span<const PageCopy> copies);
 
 // Fills pages that are fresh in a step with NaN, as poison_pages of exec/cpu does.
 void poison(Host& host, const PagePool& pool, std::span<const PageCopy> copies,

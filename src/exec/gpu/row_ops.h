@@ -11,6 +11,21 @@
 
 namespace pando::exec::gpu {
 
+// The work groups of kernels that have a part of a row each.
+Groups parts_of_rows(uint32_t n, size_t width);
+
+// A norm of columns of rows, by the codes of kernels/codes.h.
+struct NormCall {
+  int32_t norm = 0;
+  int32_t mode = 0;
+  float eps = 0.0f;
+  float factor = 1.0f;           // of y where it is added
+  const Values* bias = nullptr;  // of y: [n]; or empty
+  size_t first = 0, n = 0;       // columns
+};
+// Columns of x, by the mode. weight: [n], with a bias [2 n]. y may be x.
+void norm_columns(Host& host, const NormCall& call, const Values& weight, const Rows& y, Rows& x);
+
 // y becomes the model's norm of rows. weight: [d_model], with a bias [2 d_model], or empty: y is x
 // then. y may be x.
 void norm_rows(Host& host, const model::ModelSpec& spec, const Values& weight, const Rows& x,

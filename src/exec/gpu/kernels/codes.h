@@ -1,5 +1,7 @@
-// Numbers by which a host names variants to kernels. Nothing but macros.
+// Numbers that hosts and kernels share. Nothing but macros.
 #pragma once
+
+#define ROW_PART 1024  // columns of a work group that has a part of a row
 
 // Of a norm; NORM_LAYER_PER_HEAD has weights for each head.
 #define NORM_NONE 0

@@ -2,11 +2,10 @@
 // int8 keys are s8.
 #pragma once
 
-#include "exec/gpu/kernels/pieces.h"
+#include "exec/gpu/kernels/products.h"
 
 #define PAGE_THREADS 128
 #define F16_MOST 65504.0f
-#define LEAST_AMAX 0x1p-100f  // below it a group is all zeros
 
 #define PAGE_F32(x) (x)
 #define PAGE_BF16(x) NARROW_BF16(x)
@@ -17,13 +16,6 @@ DEVICE u16 PAGE_F16(float x) {
 // A chunk of int8: dims of a group of four positions of values, and the byte where scales begin.
 #define INT8_VALUE_DIMS(head_dim) (((head_dim) + 15) / 16 * 16)
 #define INT8_SCALES(page_len, head_dim) (((page_len) + 3) / 4 * 4 * INT8_VALUE_DIMS(head_dim))
-
-// An integer of a group whose values are multiplied by `factor`.
-DEVICE s8 integer_of(float x, float factor) {
-  const float scaled = mul(x, factor);
-  if (IS_NAN(scaled)) return 127;
-  return (s8)TO_S32(MAXF(MINF(ROUND_EVEN(scaled), 127.0f), -127.0f));
-}
 
 // Parameters of kernels that write. GROUP(0) is a row, which writes to the slots slot_begin[row] to
 // slot_begin[row + 1], each a page and an offset; GROUP(1) is a KV head. keys, values: [n_rows,
@@ -95,8 +87,8 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
     GLOBAL s8* to_keys = (GLOBAL s8*)CHUNK(key_at);
     GLOBAL s8* to_values = (GLOBAL s8*)CHUNK(value_at);
     for (s32 i = THREAD; i < head_dim; i += PAGE_THREADS) {
-      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = integer_of(key[i], key_factor);
-      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = integer_of(value[i], value_factor);
+      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = (s8)rounded_(key[i], key_factor);
+      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = (s8)rounded_(value[i], value_factor);
     }
     if (THREAD == 0) {
       ((GLOBAL float*)(to_keys + scales))[offset] = DIV(key_most, 127.0f);

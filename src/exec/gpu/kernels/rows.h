@@ -6,9 +6,9 @@
 #include "exec/gpu/kernels/pieces.h"
 
 #define ROW_THREADS 256
-#define ROW_PART 1024   // columns of a work group that has a part of a row, number GROUP(1)
 #define ROW_STAGE 2048  // columns that are in shared memory at a time
 
+// Columns of part GROUP(1) of a row.
 #define EACH_COLUMN(i, n)                                                            \
   for (s32 i = GROUP(1) * ROW_PART + THREAD; i < (n) && i < (GROUP(1) + 1) * ROW_PART; \
        i += ROW_THREADS)
@@ -29,7 +29,7 @@ typedef struct {
   float mean;    // subtracted
 } NormRow;
 
-DEVICE float value_of(NormRow row, s32 i) {
+DEVICE float norm_input(NormRow row, s32 i) {
   float value = row.y[i];
   if (row.bias) value = add(value, row.bias[i]);
   if (row.x) value = add(row.x[i], mul(value, row.factor));
@@ -41,7 +41,7 @@ DEVICE float sum_of_row(NormRow row, s32 squared, LOCAL float* stage, LOCAL floa
   float lane = 0.0f;
   for (s32 begin = 0; begin < row.n; begin += ROW_STAGE) {
     const s32 left = row.n - begin, n = left < ROW_STAGE ? left : ROW_STAGE;
-    for (s32 i = THREAD; i < n; i += ROW_THREADS) stage[i] = value_of(row, begin + i);
+    for (s32 i = THREAD; i < n; i += ROW_THREADS) stage[i] = norm_input(row, begin + i);
     BARRIER();
     if (THREAD < 16) lane = lane_sum(stage, n, squared, lane);
     BARRIER();
@@ -74,7 +74,7 @@ void row_norm(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL floa
     r = DIV(1.0f, SQRT(add(DIV(sum_of_row(row, 1, stage, lanes), (float)n), eps)));
   // Nobody else reads the columns that a thread writes.
   for (s32 i = THREAD; i < n; i += ROW_THREADS) {
-    float value = value_of(row, i);
+    float value = norm_input(row, i);
     if (norm != NORM_NONE) value = mul(mul(value, r), weight[i]);
     if (has_norm_bias) value = add(value, weight[n + i]);
     to[i] = mode == NORM_THEN_ADD ? add(to[i], mul(value, factor)) : value;
