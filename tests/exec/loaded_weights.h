@@ -82,13 +82,12 @@ inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
 // The device "emulated", with threads in some order.
 template <exec::gpu::ThreadOrder kOrder>
 const exec::GpuDevice& emulated_device() {
+  const auto make_host = [] {
+    return Result<std::unique_ptr<exec::gpu::Host>>(std::make_unique<exec::gpu::EmulatedHost>(
+        exec::gpu::WorkGroupOptions{.order = kOrder}));
+  };
   static const exec::GpuDevice device(
-      {.name = "emulated",
-       .description = [] { return std::string("kernels as an emulation"); },
-       .make_host = []() -> Result<std::unique_ptr<exec::gpu::Host>> {
-         return std::unique_ptr<exec::gpu::Host>(std::make_unique<exec::gpu::EmulatedHost>(
-             exec::gpu::WorkGroupOptions{.order = kOrder}));
-       }});
+      {"emulated", [] { return exec::gpu::Offer{}; }, make_host, make_host});
   return device;
 }
 

@@ -17,9 +17,6 @@
 
 namespace pando::exec::gpu {
 
-// The widest heads that the kernels have room for.
-inline constexpr int kWidestHead = 512;
-
 struct AttentionCall {
   const PagePool& pool;
   int group;        // of the pool

@@ -17,6 +17,7 @@ namespace {
 #include "exec/gpu/kernels/rows.h"
 #include "exec/gpu/kernels/heads.h"
 #include "exec/gpu/kernels/pages.h"
+#include "exec/gpu/kernels/attention.h"
 
 template <class T>
 T value_of(const Arg& arg) {

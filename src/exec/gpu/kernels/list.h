@@ -25,4 +25,13 @@
   X(page_copy_32, 128)       \
   X(page_copy_16, 128)       \
   X(page_copy_int8, 128)     \
-  /* attention.h */
+  /* attention.h */          \
+  X(attend_f32_wide, 128)    \
+  X(attend_f32_narrow, 128)  \
+  X(attend_f16_wide, 128)    \
+  X(attend_f16_narrow, 128)  \
+  X(attend_bf16_wide, 128)   \
+  X(attend_bf16_narrow, 128) \
+  X(attend_int8_wide, 128)   \
+  X(attend_int8_narrow, 128) \
+  X(attend_merge, 64)
