@@ -96,10 +96,10 @@ void ForwardPass::add_feed_forward(int layer, const Rows& h) {
            weights.values(Role::kFeedForwardSumNorm), part_, x_);
 }
 
-const float* ForwardPass::read_rows(uint32_t first, uint32_t n) {
-  const size_t row_bytes = result_.width * sizeof(float);
-  on_host_.resize(n * result_.width);
-  if (n > 0) host_.read(result_.values, first * row_bytes, on_host_.data(), n * row_bytes);
+const float* ForwardPass::read_rows() {
+  on_host_.resize(result_.n * result_.width);
+  if (!on_host_.empty())
+    host_.read(result_.values, 0, on_host_.data(), on_host_.size() * sizeof(float));
   return on_host_.data();
 }
 

@@ -28,8 +28,8 @@ class ForwardPass {
   // norm; or of a stage that is not the last, all rows.
   void forward(const StepPlan& plan, const float* before);
   const Rows& rows() const { return result_; }
-  // Rows [first, first + n) of these, [n, d_model]. Valid until the next call.
-  const float* read_rows(uint32_t first, uint32_t n);
+  // All of these, [n, d_model]. Valid until the next step.
+  const float* read_rows();
   // The logits of rows [first, first + n) of these. out: [n, vocab].
   void logits(uint32_t first, uint32_t n, float* out);
   // hidden: [n, d_model] -> out: [n, vocab].

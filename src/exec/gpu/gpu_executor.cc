@@ -51,6 +51,7 @@ void GpuExecutor::finish() {
   const StepPlan plan = std::move(submitted_.front());
   submitted_.pop_front();
   const std::lock_guard lock(model_.turn);
+  hidden_ = nullptr;
   try {
     pass_->forward(plan, nullptr);
   } catch (...) {
@@ -59,9 +60,11 @@ void GpuExecutor::finish() {
   }
 }
 
-const float* GpuExecutor::hidden(uint32_t first, uint32_t n) {
+// All rows are read at once: they are asked for one by one.
+const float* GpuExecutor::hidden(uint32_t first, uint32_t /*n*/) {
   const std::lock_guard lock(model_.turn);
-  return pass_->read_rows(first, n);
+  if (hidden_ == nullptr) hidden_ = pass_->read_rows();
+  return hidden_ + first * pass_->rows().width;
 }
 
 void GpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
@@ -73,7 +76,7 @@ const float* GpuExecutor::compute(const StepPlan& plan, RowRange own, const floa
   PANDO_CHECK(own.begin == 0 && own.end == plan.n_rows());
   const std::lock_guard lock(model_.turn);
   pass_->forward(plan, before);
-  return pass_->read_rows(0, pass_->rows().n);
+  return hidden_ = pass_->read_rows();
 }
 
 void GpuExecutor::logits_of(const float* hidden, uint32_t n, float* out) {

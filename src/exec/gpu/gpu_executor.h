@@ -46,6 +46,7 @@ class GpuExecutor final : public StageExecutor {
   const HostedModel& model_;
   std::unique_ptr<gpu::ForwardPass> pass_;
   std::deque<StepPlan> submitted_;
+  const float* hidden_ = nullptr;  // of the last step, if it was read
 };
 
 }  // namespace pando::exec
