@@ -18,8 +18,8 @@ int verify_kernels(const std::string& device) {
     n_different += check.n_different;
   }
   if (n_different > 0)
-    return report_error(
-        fmt::format("{} of {} cases differ from plain loops on the processor", n_different, n_cases));
+    return report_error(fmt::format("{} of {} cases differ from plain loops on the processor",
+                                    n_different, n_cases));
   fmt::print("all bits of {} cases equal\n", n_cases);
   return kOk;
 }

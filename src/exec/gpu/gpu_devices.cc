@@ -71,12 +71,13 @@ const Device& emulated_device() {
   const auto make_host = [] {
     return Result<std::unique_ptr<Host>>(std::make_unique<gpu::EmulatedHost>());
   };
-  static const GpuDevice device(
-      {"emulated",
-       [] {
-         return Offer{"kernels of GPUs on the processor, for tests", total_memory().value_or(0), {}};
-       },
-       make_host, make_host});
+  static const GpuDevice device({"emulated",
+                                 [] {
+                                   return Offer{"kernels of GPUs on the processor, for tests",
+                                                total_memory().value_or(0),
+                                                {}};
+                                 },
+                                 make_host, make_host});
   return device;
 }
 
