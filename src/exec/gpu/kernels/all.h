@@ -1,2 +1,6 @@
-// All kernels, in the order in which they need each other.
-#include "exec/gpu/kernels/dialect.h"
+// All kernels.
+#include "exec/gpu/kernels/attention.h"
+#include "exec/gpu/kernels/heads.h"
+#include "exec/gpu/kernels/pages.h"
+#include "exec/gpu/kernels/products.h"
+#include "exec/gpu/kernels/rows.h"
