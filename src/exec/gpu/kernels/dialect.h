@@ -19,7 +19,7 @@ typedef uint u32;
 typedef int s32;
 typedef ulong u64;
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
-#define DEVICE static inline
+#define DEVICE static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
 #define CONSTANT __constant
