@@ -66,6 +66,7 @@ void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL floa
     const float r = norms_values ? rms_factor(x, head_dim, eps, lanes + 16) : 1.0f;
     for (s32 i = THREAD; i < head_dim; i += HEAD_THREADS) to[i] = mul(x[i], r);
     if (!is_key) return;
+    BARRIER();  // before others turn x
   }
   if (is_query || is_key) {
     const s32 is_layer_norm = norm == NORM_LAYER_PER_HEAD;
