@@ -1,37 +1,26 @@
-<<<<<<< HEAD
 // Rows and lists on an emulated GPU, and its kernels in every order of threads.
-=======
-// Kernels of a GPU, emulated on the CPU.
->>>>>>> b1a7194372eccece83de13b0d2355c762a2b597b
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-<<<<<<< HEAD
 #include <exception>
 #include <random>
 #include <set>
 #include <span>
-=======
 #include <stdexcept>
->>>>>>> b1a7194372eccece83de13b0d2355c762a2b597b
 #include <vector>
 
 #include "exec/gpu/emulated_host.h"
 #include "exec/gpu/rows.h"
-<<<<<<< HEAD
 #include "exec/gpu/values.h"
 #include "exec/scalar/rows.h"
-=======
->>>>>>> b1a7194372eccece83de13b0d2355c762a2b597b
 
 namespace pando::exec::gpu {
 
 inline constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward, ThreadOrder::kBackward,
                                           ThreadOrder::kShuffled};
 
-<<<<<<< HEAD
 inline std::vector<float> normal(size_t n, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -117,7 +106,6 @@ struct Barriers {
   }
 };
 
-=======
 inline Rows rows_of(Host& host, const std::vector<float>& values, uint32_t n) {
   Rows rows;
   rows.resize(host, n, values.size() / n);
@@ -153,5 +141,4 @@ void expect_barriers_needed(EmulatedHost& host, const Answer& answer) {
   host.set_options({});
 }
 
->>>>>>> b1a7194372eccece83de13b0d2355c762a2b597b
 }  // namespace pando::exec::gpu

@@ -10,22 +10,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-// clang-format off: in the order of their use
-#include "exec/gpu/kernels/dialect.h"
-#include "exec/gpu/kernels/many_products.h"
-#include "exec/gpu/kernels/pieces.h"
-#include "exec/gpu/kernels/products.h"
-<<<<<<< HEAD
-#include "exec/gpu/kernels/codes.h"
-#include "exec/gpu/kernels/rows.h"
-#include "exec/gpu/kernels/heads.h"
-#include "exec/gpu/kernels/pages.h"
-#include "exec/gpu/kernels/attention.h"
-=======
-#include "exec/gpu/kernels/quantise.h"
-#include "exec/gpu/kernels/value_products.h"
-// clang-format on
->>>>>>> b1a7194372eccece83de13b0d2355c762a2b597b
+#include "exec/gpu/kernels/all.h"
 
 template <class T>
 T value_of(const Arg& arg) {
