@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "base/numbers/weight_types.h"
@@ -273,19 +274,47 @@ constexpr AttentionCase kCases[] = {
      .longest = 80},
 };
 
+constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward, ThreadOrder::kBackward,
+                                   ThreadOrder::kShuffled};
+
 TEST(GpuAttention, HasTheScalarBitsInAnyOrderOfThreads) {
   uint32_t seed = 0;
   for (const AttentionCase& c : kCases) {
     AttentionScene scene(c, ++seed);
     const Floats expected = scene.expected();
-    for (const ThreadOrder order :
-         {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kShuffled}) {
+    for (const ThreadOrder order : kOrders) {
       EmulatedHost host({.order = order});
       const size_t scratch_bytes = order == ThreadOrder::kForward ? size_t{1} << 20 : 3000;
       EXPECT_TRUE(are_same(scene.found(host, scratch_bytes), expected))
           << "case " << seed << ", order " << static_cast<int>(order) << ", rows "
           << scene.plan().n_rows();
     }
+  }
+}
+
+// True if some order of threads gives other bits, or an error, without this barrier.
+bool is_needed(const AttentionScene& scene, const Floats& expected, int barrier) {
+  return std::ranges::any_of(kOrders, [&](ThreadOrder order) {
+    EmulatedHost host({.order = order, .removed_barrier = barrier});
+    try {
+      return !are_same(scene.found(host, size_t{1} << 20), expected);
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  });
+}
+
+TEST(GpuAttention, NeedsEachOfItsBarriers) {
+  for (const int i : {0, 3}) {
+    AttentionScene scene(kCases[i], 1);
+    const Floats expected = scene.expected();
+    EmulatedHost host;
+    take_barriers_met();
+    scene.found(host, size_t{1} << 20);
+    const std::vector<int> barriers = take_barriers_met();
+    EXPECT_GE(barriers.size(), 6u);
+    for (const int barrier : barriers)
+      EXPECT_TRUE(is_needed(scene, expected, barrier)) << "case " << i << ", barrier " << barrier;
   }
 }
 
