@@ -2,7 +2,7 @@
 // int8 keys are s8.
 #pragma once
 
-#include "exec/gpu/kernels/products.h"
+#include "exec/gpu/kernels/quantise.h"
 
 #define PAGE_THREADS 128
 #define F16_MOST 65504.0f
@@ -87,8 +87,8 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
     GLOBAL s8* to_keys = (GLOBAL s8*)CHUNK(key_at);
     GLOBAL s8* to_values = (GLOBAL s8*)CHUNK(value_at);
     for (s32 i = THREAD; i < head_dim; i += PAGE_THREADS) {
-      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = (s8)rounded_(key[i], key_factor);
-      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = (s8)rounded_(value[i], value_factor);
+      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = (s8)integer_of(key[i], key_factor);
+      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = (s8)integer_of(value[i], value_factor);
     }
     if (THREAD == 0) {
       ((GLOBAL float*)(to_keys + scales))[offset] = DIV(key_most, 127.0f);
