@@ -21,7 +21,8 @@ model::ModelSpec random_spec(CheckCases& cases, QkNorm norm) {
   spec.n_heads = spec.n_kv_heads * cases.uniform(1, 4);
   spec.head_dim = 4 * cases.uniform(2, 33);
   spec.layers.resize(1);
-  spec.layers[0].values_are_keys = cases.uniform(0, 3) == 0;
+  // No model whose values are its keys norms all heads together.
+  spec.layers[0].values_are_keys = norm != QkNorm::kFullWidth && cases.uniform(0, 3) == 0;
   spec.rotations[0].rotary_share = cases.chance() ? 1.0 : 0.5;
   spec.rotations[0].original_positions = 100;
   spec.rotations[0].query_growth = cases.chance() ? 0.1f : 0.0f;
