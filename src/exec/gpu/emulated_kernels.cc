@@ -10,14 +10,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-// clang-format off: in the order of their use
-#include "exec/gpu/kernels/dialect.h"
-#include "exec/gpu/kernels/many_products.h"
-#include "exec/gpu/kernels/pieces.h"
-#include "exec/gpu/kernels/products.h"
-#include "exec/gpu/kernels/quantise.h"
-#include "exec/gpu/kernels/value_products.h"
-// clang-format on
+#include "exec/gpu/kernels/all.h"
 
 template <class T>
 T value_of(const Arg& arg) {

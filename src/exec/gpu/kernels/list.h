@@ -27,6 +27,33 @@
   X(few_dot, 256)            \
   X(many_dot, 256)           \
   /* rows.h */               \
+  X(row_norm, 256)           \
+  X(row_bias, 256)           \
+  X(row_scale, 256)          \
+  X(row_gather, 256)         \
+  X(row_activate, 256)       \
+  X(row_logits, 256)         \
+  X(row_greatest, 256)       \
+  X(row_weighted, 256)       \
+  X(row_gate, 256)           \
   /* heads.h */              \
+  X(head_project, 128)       \
+  X(head_gate, 256)          \
   /* pages.h */              \
-  /* attention.h */
+  X(page_write_f32, 128)     \
+  X(page_write_f16, 128)     \
+  X(page_write_bf16, 128)    \
+  X(page_write_int8, 128)    \
+  X(page_copy_32, 128)       \
+  X(page_copy_16, 128)       \
+  X(page_copy_int8, 128)     \
+  /* attention.h */          \
+  X(attend_f32_wide, 128)    \
+  X(attend_f32_narrow, 128)  \
+  X(attend_f16_wide, 128)    \
+  X(attend_f16_narrow, 128)  \
+  X(attend_bf16_wide, 128)   \
+  X(attend_bf16_narrow, 128) \
+  X(attend_int8_wide, 128)   \
+  X(attend_int8_narrow, 128) \
+  X(attend_merge, 64)
