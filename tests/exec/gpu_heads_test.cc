@@ -134,7 +134,7 @@ TEST(GpuHeads, HaveTheBitsOfPlainLoops) {
   };
   Barriers barriers;
   for (const Case& of : cases) expect_projections(of, barriers);
-  EXPECT_EQ(barriers.met.size(), 8u);
+  EXPECT_EQ(barriers.met.size(), 6u);
   EXPECT_EQ(barriers.needed, barriers.met);
 }
 
