@@ -122,6 +122,7 @@ TEST(GpuHeads, HaveTheBitsOfPlainLoops) {
   const Case cases[] = {
       {},
       {.has_bias = true, .has_gates = true},
+      {.norms_values = true, .values_are_keys = true},
       {.norm = QkNorm::kPerHead, .has_bias = true},
       {.norm = QkNorm::kPerHead, .norms_values = true, .values_are_keys = true},
       {.norm = QkNorm::kPerHead, .has_bias = true, .values_are_keys = true, .head_dim = 16},

@@ -14,6 +14,9 @@ using u16 = uint16_t;
 using u32 = uint32_t;
 using s32 = int32_t;
 using u64 = uint64_t;
+struct alignas(16) u32x4 {
+  u32 x, y, z, w;
+};
 
 // The barriers of a source are numbered in its order.
 inline constexpr int kFirstBarrier = __COUNTER__ + 1;

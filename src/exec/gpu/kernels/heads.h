@@ -3,7 +3,7 @@
 
 #include "exec/gpu/kernels/rows.h"
 
-#define HEAD_THREADS 128
+#define HEAD_THREADS 64
 #define HEAD_MOST 512  // channels of a head, whole steps of sums in lanes
 
 // Turns the first 2 * n_pairs channels.

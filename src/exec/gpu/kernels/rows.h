@@ -5,7 +5,8 @@
 #include "exec/gpu/kernels/codes.h"
 #include "exec/gpu/kernels/pieces.h"
 
-#define ROW_THREADS 256
+#define ROW_THREADS 128
+#define GREATEST_THREADS 256
 #define ROW_STAGE 2048  // columns that are in shared memory at a time
 
 // Columns of part GROUP(1) of a row.
@@ -142,21 +143,21 @@ void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor,
 
 // Columns of the largest value of each row, and the value; of equal ones the first. NaN is never
 // larger; a row that begins with NaN has column 0, as the engine's sampler decides.
-KERNEL(ROW_THREADS)
+KERNEL(GREATEST_THREADS)
 void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* values, s32 n) {
-  SHARED(float, most, [ROW_THREADS]);
-  SHARED(u32, column, [ROW_THREADS]);
+  SHARED(float, most, [GREATEST_THREADS]);
+  SHARED(u32, column, [GREATEST_THREADS]);
   const GLOBAL float* row = x + (u64)GROUP(0) * n;
   float own = -INFINITE;
   u32 at = ~0u;
-  for (s32 i = THREAD; i < n; i += ROW_THREADS)
+  for (s32 i = THREAD; i < n; i += GREATEST_THREADS)
     if (row[i] > own || (row[i] == own && at == ~0u)) {
       own = row[i];
       at = (u32)i;
     }
   most[THREAD] = own;
   column[THREAD] = at;
-  for (s32 half_n = ROW_THREADS / 2; half_n > 0; half_n /= 2) {
+  for (s32 half_n = GREATEST_THREADS / 2; half_n > 0; half_n /= 2) {
     BARRIER();
     if (THREAD < half_n) {
       const float other = most[THREAD + half_n];

@@ -1,0 +1,115 @@
+// Products on an emulated GPU, against plain loops.
+#include <gtest/gtest.h>
+
+#include "exec/gpu/products.h"
+#include "exec/gpu_testing.h"
+#include "exec/scalar/matrix.h"
+#include "kernel/linear_testing.h"
+
+namespace pando::exec::gpu {
+namespace {
+
+using kernel::kTypes;
+using kernel::same_bits;
+
+scalar::Matrix matrix_of(const kernel::Weights& w) {
+  scalar::Matrix matrix(w.type, w.n, w.k);
+  for (int row = 0; row < w.n; ++row)
+    EXPECT_TRUE(matrix.set_row(row, w.stored_type(), static_cast<const std::byte*>(w.row(row))));
+  return matrix;
+}
+
+std::vector<float> expected(const scalar::Matrix& matrix, const std::vector<float>& x, int m) {
+  ThreadPool pool(1);
+  scalar::Rows rows(static_cast<uint32_t>(m), x.size() / m);
+  rows.values = x;
+  return scalar::multiply(matrix, rows, pool).values;
+}
+
+std::vector<float> product(Host& host, const Matrix& matrix, const std::vector<float>& x, int m) {
+  Products products(host);
+  Rows y;
+  products.multiply(std::span(&matrix, 1), rows_of(host, x, static_cast<uint32_t>(m)), y);
+  return values_of(host, y);
+}
+
+constexpr struct {
+  int n, k, m;
+} kShapes[] = {{1, 2, 1}, {17, 34, 3}, {9, 1100, 16}, {71, 96, 17}, {66, 358, 67}};
+
+TEST(GpuProducts, AreThoseOfPlainLoopsInEveryOrderOfThreads) {
+  for (const DType type : kTypes)
+    for (const auto [n, least_k, m] : kShapes) {
+      const int k = kernel::whole(type, least_k);
+      const scalar::Matrix matrix = matrix_of(kernel::Weights(type, n, k, 1));
+      const std::vector<float> x = kernel::normal(size_t(m) * k, 2);
+      const std::vector<float> y = expected(matrix, x, m);
+      for (const ThreadOrder order : kOrders) {
+        EmulatedHost host({.order = order});
+        EXPECT_TRUE(same_bits(y, product(host, Matrix::pack(host, matrix), x, m)))
+            << dtype_name(type) << " " << m << "x" << n << "x" << k;
+      }
+    }
+}
+
+TEST(GpuProducts, AreThoseOfPlainLoopsAtEveryMagnitude) {
+  EmulatedHost host;
+  for (const DType type : kernel::kMadeTypes)
+    for (const int exponent : {-140, -126, -101, -99, -51, -49, 0, 10})
+      for (const int m : {3, 20}) {
+        kernel::Weights w(type, 17, 64, 20);
+        std::vector<float> x = kernel::normal(size_t(m) * 64, 21);
+        for (float& value : w.exact) value = std::ldexp(value, exponent);
+        for (float& value : x) value = std::ldexp(value, exponent);
+        std::fill_n(x.begin(), 32, 0.0f);
+        const scalar::Matrix matrix = matrix_of(w);
+        EXPECT_TRUE(
+            same_bits(expected(matrix, x, m), product(host, Matrix::pack(host, matrix), x, m)))
+            << dtype_name(type) << " 2^" << exponent;
+      }
+}
+
+TEST(GpuProducts, TakeScalesThatAreNoF16) {
+  EmulatedHost host;
+  const int k = 256;
+  const scalar::Matrix q8 = matrix_of(kernel::Weights(DType::kQ8_0, 9, k, 3));
+  const scalar::Matrix q4_k = matrix_of(kernel::Weights(DType::kQ4_K, 9, k, 3));
+  EXPECT_TRUE(Matrix::pack(host, q8).scales_are_f16());
+  EXPECT_FALSE(Matrix::pack(host, q4_k).scales_are_f16());
+  EXPECT_EQ(Matrix::pack(host, q8).bytes(), 16u * k / 32 * 34);
+  EXPECT_EQ(Matrix::pack(host, q4_k).bytes(), 16u * k / 32 * 24);
+}
+
+TEST(GpuProducts, OutputsOfAStackStandOneAfterAnother) {
+  EmulatedHost host;
+  const std::vector<float> x = kernel::normal(2 * 64, 3);
+  Stack stack;
+  std::vector<std::vector<float>> parts;
+  for (const DType type : {DType::kQ8_0, DType::kF32, DType::kQ4_0, DType::kBF16Dot, DType::kI8}) {
+    const scalar::Matrix matrix = matrix_of(kernel::Weights(type, 5, 64, 1));
+    stack.push_back(Matrix::pack(host, matrix));
+    parts.push_back(expected(matrix, x, 2));
+  }
+  Products products(host);
+  Rows y;
+  products.multiply(stack, rows_of(host, kernel::normal(64, 4), 1), y);  // other inputs first
+  products.multiply(stack, rows_of(host, x, 2), y);
+  ASSERT_EQ(y.width, 25u);
+  const std::vector<float> all = values_of(host, y);
+  for (size_t row = 0; row < 2; ++row)
+    for (size_t i = 0; i < 25; ++i) EXPECT_EQ(all[row * 25 + i], parts[i / 5][row * 5 + i % 5]);
+}
+
+TEST(GpuProducts, NeedEveryBarrier) {
+  EmulatedHost host;
+  const int k = 1120;
+  for (const DType type : {DType::kQ4_1, DType::kI8, DType::kF16, DType::kBF16Dot})
+    for (const int m : {3, 20}) {
+      const Matrix matrix = Matrix::pack(host, matrix_of(kernel::Weights(type, 24, k, 5)));
+      const std::vector<float> x = kernel::normal(size_t(m) * k, 6);
+      expect_barriers_needed(host, [&] { return product(host, matrix, x, m); });
+    }
+}
+
+}  // namespace
+}  // namespace pando::exec::gpu
