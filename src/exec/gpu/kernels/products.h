@@ -128,7 +128,8 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
   const s32 n_rows = p->n_rows - row0 < FEW_ROWS ? p->n_rows - row0 : FEW_ROWS;
   const s32 is_output = row < n_rows && output < 8 && GROUP(0) * 8 + output < p->n_outputs;
   float acc = 0.0f;
-  s32 total = 0, turn = 0;
+  u32 total = 0;
+  s32 turn = 0;
   for (s32 g0 = 0; g0 < p->n_groups; g0 += STAGE_GROUPS, turn ^= 256) {
     LOCAL float* const stage_sums = sums + turn * FEW_ROWS;
     const s32 g = g0 + (THREAD >> 3), g_of_row = g0 + (THREAD & 31);
@@ -149,7 +150,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
     for (s32 i = 0; is_output && i < n; ++i) {
       const float sum = stage_sums[(row * STAGE_GROUPS + i) * 8 + output];
       if (codes == CODES_ROWS) {
-        total += TO_S32(sum);
+        total += (u32)TO_S32(sum);
         continue;
       }
       const s32 in_row = turn + row * STAGE_GROUPS + i, in_tile = turn + i * 8 + output;
@@ -160,7 +161,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
   if (!is_output) return;
   const s32 at = GROUP(0) * 8 + output;
   if (codes == CODES_ROWS)
-    acc =
-        FMA((float)total, mul(p->x_scales[row0 + row], ((const GLOBAL float*)p->scales)[at]), 0.0f);
+    acc = FMA((float)(s32)total, mul(p->x_scales[row0 + row], ((const GLOBAL float*)p->scales)[at]),
+              0.0f);
   p->y[(u64)(row0 + row) * p->width + p->first + at] = acc;
 }
