@@ -36,15 +36,21 @@ size_t KvMemory::ready_bytes(size_t n_touched) const {
   return std::max(ready_, used) - used;
 }
 
+std::vector<PageId> fresh_pages(std::span<const PageCopy> copies, std::span<const KvSlot> slots) {
+  std::vector<PageId> pages;
+  for (const PageCopy& copy : copies) pages.push_back(copy.to);
+  for (const KvSlot& slot : slots)
+    if (slot.offset == 0) pages.push_back(slot.page);
+  std::erase_if(pages, [&](PageId page) {
+    return std::ranges::find(copies, page, &PageCopy::from) != copies.end();
+  });
+  return pages;
+}
+
 void poison_pages(const kernel::KvView& view, std::span<const PageCopy> copies,
                   std::span<const KvSlot> slots) {
-  const auto fill_page = [&](PageId page) {
-    if (std::ranges::find(copies, page, &PageCopy::from) != copies.end()) return;
+  for (const PageId page : fresh_pages(copies, slots))
     std::memset(view.page(page), 0xff, view.shape.page_bytes());
-  };
-  for (const PageCopy& copy : copies) fill_page(copy.to);
-  for (const KvSlot& slot : slots)
-    if (slot.offset == 0) fill_page(slot.page);
 }
 
 }  // namespace pando::exec

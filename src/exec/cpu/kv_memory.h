@@ -38,8 +38,10 @@ class KvMemory {
   size_t ready_ = 0;  // bytes [0, ready_) were prepared
 };
 
-// Fills pages that are fresh in a step with NaN. A page is fresh if a copy goes to it, or if its
-// first position is written and no copy reads it first.
+// Pages that are fresh in a step, some twice. A page is fresh if a copy goes to it, or if its first
+// position is written; but not if a copy reads it.
+std::vector<PageId> fresh_pages(std::span<const PageCopy> copies, std::span<const KvSlot> slots);
+// Fills them with NaN.
 void poison_pages(const kernel::KvView& view, std::span<const PageCopy> copies,
                   std::span<const KvSlot> slots);
 

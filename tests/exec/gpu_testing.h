@@ -1,0 +1,108 @@
+// Rows and lists on an emulated GPU, and its kernels in every order of threads.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <exception>
+#include <random>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "exec/gpu/emulated_host.h"
+#include "exec/gpu/rows.h"
+#include "exec/gpu/values.h"
+#include "exec/scalar/rows.h"
+
+namespace pando::exec::gpu {
+
+inline constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward, ThreadOrder::kBackward,
+                                          ThreadOrder::kShuffled};
+
+inline std::vector<float> normal(size_t n, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+inline scalar::Rows random_rows(uint32_t n, size_t width, uint32_t seed) {
+  scalar::Rows rows(n, width);
+  rows.values = normal(n * width, seed);
+  return rows;
+}
+
+inline Rows upload(Host& host, const scalar::Rows& from) {
+  Rows rows;
+  rows.resize(host, from.n, from.width);
+  host.write(rows.values, 0, from.values.data(), from.values.size() * sizeof(float));
+  return rows;
+}
+
+template <class T>
+Buffer upload(Host& host, const std::vector<T>& from) {
+  Buffer buffer(host, from.size() * sizeof(T));
+  host.write(buffer, 0, from.data(), buffer.bytes());
+  return buffer;
+}
+
+template <class T>
+std::vector<T> download(Host& host, const Buffer& from, size_t n) {
+  std::vector<T> values(n);
+  host.read(from, 0, values.data(), n * sizeof(T));
+  return values;
+}
+
+inline std::vector<float> download(Host& host, const Rows& rows) {
+  return download<float>(host, rows.values, rows.n * rows.width);
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+// Numbers of the barriers that run(host) meets, in all orders of threads, each with the bits of
+// `expected`.
+template <class T, class Run>
+std::set<int> expect_bits(const std::vector<T>& expected, const Run& run) {
+  take_barriers_met();
+  for (const ThreadOrder order : kOrders) {
+    EmulatedHost host({.order = order});
+    EXPECT_TRUE(same_bits(run(host), expected)) << "order " << static_cast<int>(order);
+  }
+  const std::vector<int> met = take_barriers_met();
+  return {met.begin(), met.end()};
+}
+
+// True if in some order run(host) fails or has other bits without this barrier.
+template <class T, class Run>
+bool needs_barrier(const std::vector<T>& expected, int barrier, const Run& run) {
+  for (const ThreadOrder order : kOrders) {
+    EmulatedHost host({.order = order, .removed_barrier = barrier});
+    try {
+      if (!same_bits(run(host), expected)) return true;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Tests of a source's kernels collect the barriers that they meet and those that they need.
+struct Barriers {
+  std::set<int> met, needed;
+
+  template <class T, class Run>
+  void expect(const std::vector<T>& expected, const Run& run) {
+    for (const int barrier : expect_bits(expected, run)) {
+      met.insert(barrier);
+      if (!needed.contains(barrier) && needs_barrier(expected, barrier, run))
+        needed.insert(barrier);
+    }
+  }
+};
+
+}  // namespace pando::exec::gpu
