@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 os.environ.update(ANONYMIZED_TELEMETRY="False", HAYSTACK_TELEMETRY_ENABLED="False", LANGSMITH_TRACING="false",
                   HF_TOKEN="none")
@@ -17,6 +18,7 @@ os.environ.update(ANONYMIZED_TELEMETRY="False", HAYSTACK_TELEMETRY_ENABLED="Fals
 import chromadb
 import numpy as np
 import openai
+import tiktoken
 from chromadb.config import Settings
 from chromadb.utils import embedding_functions
 from haystack import Document
@@ -105,19 +107,25 @@ class Vectors(unittest.TestCase):
         self.check([document.embedding for document in embedder.run([Document(content=text) for text in TEXTS])["documents"]])
 
 
-class TokenIds(unittest.TestCase):
-    """Without check_embedding_ctx_length=False langchain's client sends ids of OpenAI's tokenizer."""
+    def test_token_ids(self):
+        def embedded(ids):
+            return self.client.embeddings.create(model="demo", input=[ids]).data[0].embedding
 
-    def test_ids(self):
-        address = self.enterContext(server(PANDO, MINILM, "--weights", "f32"))
-        client = openai.OpenAI(base_url=address + "/v1", api_key="none", max_retries=0)
         # [CLS] an aspen is a tree. [SEP]
-        own = client.embeddings.create(model="demo", input=[[101, 2019, 18567, 2003, 1037, 3392, 1012, 102]]).data[0]
-        np.testing.assert_allclose(own.embedding[:4], VALUES, atol=2e-5)
-        # The same text in OpenAI's cl100k_base: the model has no such ids.
+        np.testing.assert_allclose(embedded([101, 2019, 18567, 2003, 1037, 3392, 1012, 102])[:4], VALUES, atol=2e-5)
         with self.assertRaises(openai.BadRequestError) as refused:
-            client.embeddings.create(model="demo", input=[[2127, 439, 3817, 374, 264, 5021, 100000]])
-        self.assertEqual(refused.exception.param, "input[0]")
+            embedded([101, 30522, 102])
+        self.assertIn("30522", str(refused.exception))
+
+    def test_token_ids_of_another_tokenizer_are_refused(self):
+        """Without the switch langchain's client sends ids of OpenAI's tokenizer. The model has these ids too."""
+        ranks = {bytes([i]): 1000 + i for i in range(256)}
+        encoding = tiktoken.Encoding("test", pat_str=".", mergeable_ranks=ranks, special_tokens={})
+        plain = OpenAIEmbeddings(base_url=self.address + "/v1", api_key="none", model="demo")
+        with unittest.mock.patch.object(tiktoken, "get_encoding", return_value=encoding), \
+                self.assertRaises(openai.BadRequestError) as refused:
+            plain.embed_documents(TEXTS)
+        self.assertIn("expected ids of this model's tokenizer, from 101 to 102", str(refused.exception))
 
 
 class Scores(unittest.TestCase):
