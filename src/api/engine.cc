@@ -303,8 +303,7 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);
   if (!loop) return loop.error();
   try {
-    return std::unique_ptr<Engine>(
-        new Engine(
+    return std::unique_ptr<Engine>(new Engine(
         std::make_unique<Engine::Impl>(std::move(model), std::move(*loop), options.turns)));
   } catch (const std::system_error& error) {
     return cannot_start("the engine's thread", error.what());

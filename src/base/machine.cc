@@ -123,8 +123,8 @@ std::vector<int> processors_in(const fs::path& path) {
 
 int available_processors(const fs::path& root) {
   const std::optional<cpu_set_t> allowed = allowed_processors();
-  return limited(root, allowed ? CPU_COUNT(&*allowed)
-                               : static_cast<int>(std::thread::hardware_concurrency()));
+  return limited(
+      root, allowed ? CPU_COUNT(&*allowed) : static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 int fast_processors(const fs::path& root) {

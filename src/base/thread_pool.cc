@@ -123,8 +123,9 @@ int64_t ThreadPool::take(int worker) {
 void ThreadPool::worker_main(int worker) {
   FpStateGuard fp_state;
   for (uint32_t last = 0;;) {
-    const uint32_t state = wait_until(
-        state_, n_spins_, [last](uint32_t now) { return loop_of(now) != last || (now & kEnd) != 0; });
+    const uint32_t state = wait_until(state_, n_spins_, [last](uint32_t now) {
+      return loop_of(now) != last || (now & kEnd) != 0;
+    });
     if ((state & kEnd) != 0) return;
     last = loop_of(state);
     if (!enter(last)) continue;

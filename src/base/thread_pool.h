@@ -17,7 +17,8 @@ namespace pando {
 class ThreadPool {
  public:
   // n_threads counts the caller: 1 starts no thread. nice: added to the niceness of the other
-  // threads, which stay on their memory nodes (base/memory_nodes.h). Throws std::system_error if threads cannot be started.
+  // threads, which stay on their memory nodes (base/memory_nodes.h). Throws std::system_error if
+  // threads cannot be started.
   explicit ThreadPool(int n_threads, int nice = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -63,8 +63,7 @@ Status learn_steps(const Model& model, EngineOptions& options,
     print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
                  kSeconds, MeasuredSteps::kMostTimes * kSeconds);
   };
-  Result<MeasuredSteps> steps =
-      saved_steps(folder, model, options, kSeconds, before, between);
+  Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, before, between);
   if (!steps) return steps.error();
   print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();

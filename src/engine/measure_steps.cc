@@ -123,8 +123,8 @@ class Measuring {
       if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
         return status;
     }
-    // The first step of a kind finds caches as another kind or another engine left them and takes up
-    // to twice as long with a small model: it does not count where others follow.
+    // The first step of a kind finds caches as another kind or another engine left them and takes
+    // up to twice as long with a small model: it does not count where others follow.
     const auto keep = [&](const StepSample& sample, bool is_first, bool is_last) {
       if (is_first && !is_last) return;
       samples_.push_back(sample);

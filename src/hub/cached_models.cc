@@ -109,14 +109,15 @@ class Removal {
     return true;
   }
 
-  // Removes refs without a snapshot, contents that no link of a snapshot names, and temporary files.
-  // What another process fetches since the removal began stays.
+  // Removes refs without a snapshot, contents that no link of a snapshot names, and temporary
+  // files. What another process fetches since the removal began stays.
   void sweep() {
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
         fs::remove(repository_.folder() / "refs" / ref, failure_);
     std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
-    std::erase_if(blobs, [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
+    std::erase_if(blobs,
+                  [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
     std::set<std::string> needed;  // by links that were there when the locks were taken
     for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
       for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));

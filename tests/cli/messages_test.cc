@@ -54,8 +54,9 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
   expect_says(pando("run --input good.jsonl -max-tokens 5"), kUsage,
               "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
   expect_says(pando("-q"), kUsage, "unknown option '-q'");
-  expect_says(pando("run good.jsonl --model m"), kUsage,
-              "run: unexpected argument 'good.jsonl', expected an option such as --input good.jsonl");
+  expect_says(
+      pando("run good.jsonl --model m"), kUsage,
+      "run: unexpected argument 'good.jsonl', expected an option such as --input good.jsonl");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {

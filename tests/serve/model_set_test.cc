@@ -1,4 +1,6 @@
 // A server of several models.
+#include "serve/models/model_set.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +15,6 @@
 #include "base/errors.h"
 #include "serve/client.h"
 #include "serve/log_lines.h"
-#include "serve/models/model_set.h"
 #include "serve/running_router.h"
 #include "serve/uploads.h"
 
@@ -138,11 +139,11 @@ TEST_F(ModelSetTest, AnswersAreThoseOfServersOfOneModel) {
     for (int i = 0; i < 3; ++i)
       threads.emplace_back([this, model, alone, i] {
         const std::string prompt = "Document " + std::to_string(i);
-        const Answer expected =
-            Client(alone->port()).post("/v1/completions", {{"prompt", prompt},
-                                                           {"max_tokens", 30},
-                                                           {"temperature", 0},
-                                                           {"ignore_eos", true}});
+        const Answer expected = Client(alone->port())
+                                    .post("/v1/completions", {{"prompt", prompt},
+                                                              {"max_tokens", 30},
+                                                              {"temperature", 0},
+                                                              {"ignore_eos", true}});
         EXPECT_EQ(text_of(model->name, prompt, 30), expected.json()["choices"][0]["text"]);
       });
   }
@@ -283,8 +284,12 @@ TEST_F(ModelSetTest, LinesOfABatchNameTheirModels) {
     lines += Json{{"custom_id", model},
                   {"method", "POST"},
                   {"url", "/v1/completions"},
-                  {"body", {{"model", model}, {"prompt", "Hello"}, {"max_tokens", 4},
-                            {"temperature", 0}, {"ignore_eos", true}}}}
+                  {"body",
+                   {{"model", model},
+                    {"prompt", "Hello"},
+                    {"max_tokens", 4},
+                    {"temperature", 0},
+                    {"ignore_eos", true}}}}
                  .dump() +
              "\n";
   const Answer file = upload(client, lines);

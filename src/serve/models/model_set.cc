@@ -64,8 +64,8 @@ Result<std::unique_ptr<ModelSet>> ModelSet::open(const ServerOptions& options,
   if (!state) return state.error();
   ServerKeys keys = std::move(state->keys);
   try {
-    return std::unique_ptr<ModelSet>(new ModelSet(named, set, std::move(keys),
-                                                  parts_of(*state, set), std::move(recipes)));
+    return std::unique_ptr<ModelSet>(
+        new ModelSet(named, set, std::move(keys), parts_of(*state, set), std::move(recipes)));
   } catch (const std::system_error& error) {
     return io_error("the server's threads cannot be started: {}", error.what());
   }
@@ -89,8 +89,7 @@ asio::awaitable<void> ModelSet::handle(HttpRequest& request, Replier& replier) {
     co_await replier.send(std::move(response));
     co_return;
   }
-  const std::string name =
-      co_await offload(text_pool, nice, [&] { return named_model(request); });
+  const std::string name = co_await offload(text_pool, nice, [&] { return named_model(request); });
   std::optional<size_t> model = shelf.find(name);
   if (!model && name.empty() && options.model_names.size() == 1) model = 0;
   if (!model) {

@@ -16,8 +16,8 @@ constexpr int kLeastTokens = 4096;  // of a prompt and its answer
 
 Result<size_t> least_room(const ModelRecipe& recipe, const LoadedModel& loaded) {
   if (recipe.kv_memory > 0) return recipe.kv_memory;
-  const int longest = loaded.options.context > 0 ? loaded.options.context
-                                                 : loaded.model->info().max_positions;
+  const int longest =
+      loaded.options.context > 0 ? loaded.options.context : loaded.model->info().max_positions;
   return kv_memory_for(*loaded.model, loaded.options,
                        static_cast<size_t>(std::min(longest, kLeastTokens)));
 }
@@ -52,9 +52,9 @@ Result<std::shared_ptr<ServedModel>> open_served(const ModelRecipe& recipe, Load
   if (!prefixes) return prefixes.error();
   Result<ApiKeys> no_keys = ApiKeys::parse({});
   if (!no_keys) return no_keys.error();
-  served->service = std::make_unique<Service>(*served->engine, options,
-                                              ServerKeys{*no_keys, *no_keys}, std::move(*prefixes),
-                                              shared.responses, nullptr);
+  served->service =
+      std::make_unique<Service>(*served->engine, options, ServerKeys{*no_keys, *no_keys},
+                                std::move(*prefixes), shared.responses, nullptr);
   return served;
 }
 

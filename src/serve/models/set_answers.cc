@@ -70,9 +70,9 @@ HttpResponse running_of_set(const ModelSet& set, const HttpRequest&) {
 }
 
 HttpResponse not_of_set(const ModelSet&, const HttpRequest& request) {
-  return wrong_request(404, "not_found",
-                       fmt::format("a server of several models has nothing at '{}'",
-                                   one_line(request.path)));
+  return wrong_request(
+      404, "not_found",
+      fmt::format("a server of several models has nothing at '{}'", one_line(request.path)));
 }
 
 // Replicas of a router have one model each.

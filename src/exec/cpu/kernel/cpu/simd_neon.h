@@ -59,30 +59,43 @@ struct SimdNeonOf {
     store_some(p + 12, x.d, n - 12);
   }
 
-  static F add(F x, F y) { return each(x, y, [](auto p, auto q) { return vaddq_f32(p, q); }); }
-  static F sub(F x, F y) { return each(x, y, [](auto p, auto q) { return vsubq_f32(p, q); }); }
-  static F mul(F x, F y) { return each(x, y, [](auto p, auto q) { return vmulq_f32(p, q); }); }
-  static F div(F x, F y) { return each(x, y, [](auto p, auto q) { return vdivq_f32(p, q); }); }
+  static F add(F x, F y) {
+    return each(x, y, [](auto p, auto q) { return vaddq_f32(p, q); });
+  }
+  static F sub(F x, F y) {
+    return each(x, y, [](auto p, auto q) { return vsubq_f32(p, q); });
+  }
+  static F mul(F x, F y) {
+    return each(x, y, [](auto p, auto q) { return vmulq_f32(p, q); });
+  }
+  static F div(F x, F y) {
+    return each(x, y, [](auto p, auto q) { return vdivq_f32(p, q); });
+  }
   static F fma(F x, F y, F z) {
     return {vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b), vfmaq_f32(z.c, x.c, y.c),
             vfmaq_f32(z.d, x.d, y.d)};
   }
-  static F max(F x, F y) { return each(x, y, [](auto p, auto q) { return greater(p, q); }); }
+  static F max(F x, F y) {
+    return each(x, y, [](auto p, auto q) { return greater(p, q); });
+  }
   static F min(F x, F y) {
     return each(x, y, [](auto p, auto q) { return vbslq_f32(vcltq_f32(p, q), p, q); });
   }
-  static F abs(F x) { return each(x, [](auto p) { return vabsq_f32(p); }); }
+  static F abs(F x) {
+    return each(x, [](auto p) { return vabsq_f32(p); });
+  }
   static F select_first(int n, F x, F y) {
     return {vbslq_f32(below(n), x.a, y.a), vbslq_f32(below(n - 4), x.b, y.b),
             vbslq_f32(below(n - 8), x.c, y.c), vbslq_f32(below(n - 12), x.d, y.d)};
   }
   static F select_less(F x, F y, F yes, F no) {
-    return {vbslq_f32(vcltq_f32(x.a, y.a), yes.a, no.a),
-            vbslq_f32(vcltq_f32(x.b, y.b), yes.b, no.b),
-            vbslq_f32(vcltq_f32(x.c, y.c), yes.c, no.c),
-            vbslq_f32(vcltq_f32(x.d, y.d), yes.d, no.d)};
+    return {
+        vbslq_f32(vcltq_f32(x.a, y.a), yes.a, no.a), vbslq_f32(vcltq_f32(x.b, y.b), yes.b, no.b),
+        vbslq_f32(vcltq_f32(x.c, y.c), yes.c, no.c), vbslq_f32(vcltq_f32(x.d, y.d), yes.d, no.d)};
   }
-  static F round(F x) { return each(x, [](auto p) { return vrndnq_f32(p); }); }
+  static F round(F x) {
+    return each(x, [](auto p) { return vrndnq_f32(p); });
+  }
   static F scale_by_pow2(F x, F n) {
     return each(x, n, [](auto p, auto q) {
       const int32x4_t shift = vshlq_n_s32(vcvtq_s32_f32(q), 23);
@@ -138,9 +151,8 @@ struct SimdNeonOf {
     const Four<uint32x4_t> both = {two_bf16(p), two_bf16(p + 8), two_bf16(p + 16),
                                    two_bf16(p + 24)};
     even = each(both, [](auto q) { return vreinterpretq_f32_u32(vshlq_n_u32(q, 16)); });
-    odd = each(both, [](auto q) {
-      return vreinterpretq_f32_u32(vandq_u32(q, vdupq_n_u32(0xffff0000u)));
-    });
+    odd = each(
+        both, [](auto q) { return vreinterpretq_f32_u32(vandq_u32(q, vdupq_n_u32(0xffff0000u))); });
   }
 
   // With mixed signs the bias cancels the weights' offset; else weights have none.
@@ -158,9 +170,8 @@ struct SimdNeonOf {
     return each(load_codes(p), [](auto q) { return vandq_s8(q, vdupq_n_s8(15)); });
   }
   static Nibbles load_high(const uint8_t* p) {
-    return each(load_codes(p), [](auto q) {
-      return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(q), 4));
-    });
+    return each(load_codes(p),
+                [](auto q) { return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(q), 4)); });
   }
   static Nibbles load_codes(const uint8_t* p) {
     return {load_16(p), load_16(p + 16), load_16(p + 32), load_16(p + 48)};
@@ -251,7 +262,9 @@ struct SimdNeonOf {
             vaddq_s32(dots.c, of_row(sums.high.a, sums.high.b, row)),
             vaddq_s32(dots.d, of_row(sums.high.c, sums.high.d, row))};
   }
-  static F to_float(I x) { return each(x, [](auto q) { return vcvtq_f32_s32(q); }); }
+  static F to_float(I x) {
+    return each(x, [](auto q) { return vcvtq_f32_s32(q); });
+  }
   static void store_s8(int8_t* p, F x) { store_bytes(reinterpret_cast<uint8_t*>(p), x); }
   static void store_u8(uint8_t* p, F x) { store_bytes(p, x); }
 

@@ -19,7 +19,7 @@ struct SimdPortable {
   // Codes of 5 and 6 bits are multiplied two quads at a time, by dot_pair.
   static constexpr bool kPairsQuads = false;
   static constexpr bool kPairsRows = false;  // products of rows two at a time, by RowPairs
-  static constexpr bool kTiles = false;  // products of many rows go by AMX
+  static constexpr bool kTiles = false;      // products of many rows go by AMX
 
   struct F {
     float lane[16];
