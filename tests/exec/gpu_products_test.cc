@@ -1,4 +1,5 @@
 // Products on an emulated GPU, against plain loops.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "exec/gpu/products.h"
@@ -10,7 +11,6 @@ namespace pando::exec::gpu {
 namespace {
 
 using kernel::kTypes;
-using kernel::same_bits;
 
 scalar::Matrix matrix_of(const kernel::Weights& w) {
   scalar::Matrix matrix(w.type, w.n, w.k);
@@ -19,18 +19,24 @@ scalar::Matrix matrix_of(const kernel::Weights& w) {
   return matrix;
 }
 
-std::vector<float> expected(const scalar::Matrix& matrix, const std::vector<float>& x, int m) {
-  ThreadPool pool(1);
+scalar::Rows as_rows(const std::vector<float>& x, int m) {
   scalar::Rows rows(static_cast<uint32_t>(m), x.size() / m);
   rows.values = x;
-  return scalar::multiply(matrix, rows, pool).values;
+  return rows;
 }
 
-std::vector<float> product(Host& host, const Matrix& matrix, const std::vector<float>& x, int m) {
+std::vector<float> plain_product(const scalar::Matrix& matrix, const std::vector<float>& x, int m) {
+  ThreadPool pool(1);
+  return scalar::multiply(matrix, as_rows(x, m), pool).values;
+}
+
+std::vector<float> product(Host& host, const scalar::Matrix& matrix, const std::vector<float>& x,
+                           int m) {
+  const Matrix packed = Matrix::pack(host, matrix);
   Products products(host);
   Rows y;
-  products.multiply(std::span(&matrix, 1), rows_of(host, x, static_cast<uint32_t>(m)), y);
-  return values_of(host, y);
+  products.multiply(std::span(&packed, 1), upload(host, as_rows(x, m)), y);
+  return download(host, y);
 }
 
 constexpr struct {
@@ -43,12 +49,9 @@ TEST(GpuProducts, AreThoseOfPlainLoopsInEveryOrderOfThreads) {
       const int k = kernel::whole(type, least_k);
       const scalar::Matrix matrix = matrix_of(kernel::Weights(type, n, k, 1));
       const std::vector<float> x = kernel::normal(size_t(m) * k, 2);
-      const std::vector<float> y = expected(matrix, x, m);
-      for (const ThreadOrder order : kOrders) {
-        EmulatedHost host({.order = order});
-        EXPECT_TRUE(same_bits(y, product(host, Matrix::pack(host, matrix), x, m)))
-            << dtype_name(type) << " " << m << "x" << n << "x" << k;
-      }
+      SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype_name(type), m, n, k));
+      expect_bits(plain_product(matrix, x, m),
+                  [&](Host& host) { return product(host, matrix, x, m); });
     }
 }
 
@@ -63,21 +66,23 @@ TEST(GpuProducts, AreThoseOfPlainLoopsAtEveryMagnitude) {
         for (float& value : x) value = std::ldexp(value, exponent);
         std::fill_n(x.begin(), 32, 0.0f);
         const scalar::Matrix matrix = matrix_of(w);
-        EXPECT_TRUE(
-            same_bits(expected(matrix, x, m), product(host, Matrix::pack(host, matrix), x, m)))
+        EXPECT_TRUE(same_bits(plain_product(matrix, x, m), product(host, matrix, x, m)))
             << dtype_name(type) << " 2^" << exponent;
       }
 }
 
-TEST(GpuProducts, TakeScalesThatAreNoF16) {
+TEST(GpuProducts, ReadFewBytesOfWeights) {
   EmulatedHost host;
-  const int k = 256;
-  const scalar::Matrix q8 = matrix_of(kernel::Weights(DType::kQ8_0, 9, k, 3));
-  const scalar::Matrix q4_k = matrix_of(kernel::Weights(DType::kQ4_K, 9, k, 3));
-  EXPECT_TRUE(Matrix::pack(host, q8).scales_are_f16());
-  EXPECT_FALSE(Matrix::pack(host, q4_k).scales_are_f16());
-  EXPECT_EQ(Matrix::pack(host, q8).bytes(), 16u * k / 32 * 34);
-  EXPECT_EQ(Matrix::pack(host, q4_k).bytes(), 16u * k / 32 * 24);
+  const struct {
+    DType type;
+    size_t group_bytes;
+  } sizes[] = {{DType::kQ8_0, 34}, {DType::kQ4_0, 18},   {DType::kQ4_1, 20},
+               {DType::kQ5_1, 24}, {DType::kIQ4_NL, 18}, {DType::kMXFP4, 18},
+               {DType::kQ4_K, 24}, {DType::kQ5_K, 28},   {DType::kQ6_K, 28}};
+  for (const auto [type, group_bytes] : sizes) {
+    const Matrix matrix = Matrix::pack(host, matrix_of(kernel::Weights(type, 9, 256, 3)));
+    EXPECT_EQ(matrix.bytes(), 16 * 8 * group_bytes) << dtype_name(type);  // 16 rows of 8 groups
+  }
 }
 
 TEST(GpuProducts, OutputsOfAStackStandOneAfterAnother) {
@@ -88,27 +93,31 @@ TEST(GpuProducts, OutputsOfAStackStandOneAfterAnother) {
   for (const DType type : {DType::kQ8_0, DType::kF32, DType::kQ4_0, DType::kBF16Dot, DType::kI8}) {
     const scalar::Matrix matrix = matrix_of(kernel::Weights(type, 5, 64, 1));
     stack.push_back(Matrix::pack(host, matrix));
-    parts.push_back(expected(matrix, x, 2));
+    parts.push_back(plain_product(matrix, x, 2));
   }
   Products products(host);
   Rows y;
-  products.multiply(stack, rows_of(host, kernel::normal(64, 4), 1), y);  // other inputs first
-  products.multiply(stack, rows_of(host, x, 2), y);
+  products.multiply(stack, upload(host, as_rows(kernel::normal(64, 4), 1)),
+                    y);  // other inputs first
+  products.multiply(stack, upload(host, as_rows(x, 2)), y);
   ASSERT_EQ(y.width, 25u);
-  const std::vector<float> all = values_of(host, y);
+  const std::vector<float> all = download(host, y);
   for (size_t row = 0; row < 2; ++row)
     for (size_t i = 0; i < 25; ++i) EXPECT_EQ(all[row * 25 + i], parts[i / 5][row * 5 + i % 5]);
 }
 
 TEST(GpuProducts, NeedEveryBarrier) {
-  EmulatedHost host;
+  Barriers barriers;
   const int k = 1120;
   for (const DType type : {DType::kQ4_1, DType::kI8, DType::kF16, DType::kBF16Dot})
     for (const int m : {3, 20}) {
-      const Matrix matrix = Matrix::pack(host, matrix_of(kernel::Weights(type, 24, k, 5)));
+      const scalar::Matrix matrix = matrix_of(kernel::Weights(type, 24, k, 5));
       const std::vector<float> x = kernel::normal(size_t(m) * k, 6);
-      expect_barriers_needed(host, [&] { return product(host, matrix, x, m); });
+      barriers.expect(plain_product(matrix, x, m),
+                      [&](Host& host) { return product(host, matrix, x, m); });
     }
+  EXPECT_EQ(barriers.met, barriers.needed);
+  EXPECT_FALSE(barriers.met.empty());
 }
 
 }  // namespace

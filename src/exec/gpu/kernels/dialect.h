@@ -11,6 +11,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(__NV_CL_C_VERSION)
 #define PANDO_PTX 1
+#define ASM __asm__
 #endif
 typedef uchar u8;
 typedef char s8;
@@ -46,6 +47,7 @@ DEVICE u16 narrow_f16(float x) {
 #elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)  // ------- CUDA, HIP
 #if defined(__CUDACC__)
 #define PANDO_PTX 1
+#define ASM asm  // NVRTC knows no other name
 #else
 #pragma clang fp contract(off)
 #endif
@@ -76,12 +78,12 @@ typedef uint4 u32x4;
 #define SQRT(x) __fsqrt_rn(x)
 DEVICE float widen_f16(u16 x) {
   float wide;
-  __asm__("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
+  ASM("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
   return wide;
 }
 DEVICE u16 narrow_f16(float x) {
   u16 bits;
-  __asm__("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  ASM("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
 #else
@@ -98,11 +100,11 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 
 // Products and sums that are never contracted.
 #if defined(PANDO_PTX)
-#define PANDO_PTX_OPERATION(name, instruction)                           \
-  DEVICE float name(float a, float b) {                                  \
-    float result;                                                        \
-    __asm__(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
-    return result;                                                       \
+#define PANDO_PTX_OPERATION(name, instruction)                       \
+  DEVICE float name(float a, float b) {                              \
+    float result;                                                    \
+    ASM(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
+    return result;                                                   \
   }
 PANDO_PTX_OPERATION(mul, "mul.rn.f32")
 PANDO_PTX_OPERATION(add, "add.rn.f32")
@@ -138,7 +140,7 @@ DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
   return __byte_perm(a, b, places);
 #elif defined(PANDO_PTX)
   u32 bytes;
-  __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(places & 0x7777u));
+  ASM("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(places & 0x7777u));
   return bytes;
 #else
   const u64 both = (u64)b << 32 | a;
@@ -155,7 +157,7 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
   return __dp4a((s32)a, (s32)b, c);
 #elif defined(PANDO_PTX)
   s32 sum;
-  __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  ASM("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
   return sum;
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx1030__)
   return __builtin_amdgcn_sdot4((s32)a, (s32)b, c, 0);
@@ -171,7 +173,7 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #if (defined(__CUDACC__) && __CUDA_ARCH__ >= 800) || (defined(PANDO_PTX) && defined(PANDO_MMA))
 DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
-  __asm__ volatile(
+  ASM volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
@@ -180,7 +182,7 @@ DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stri
 }
 DEVICE void mma_16x8x16(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
-  __asm__ volatile(
+  ASM volatile(
       "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 "
       "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
