@@ -185,8 +185,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const CLI::Validator positive = at_least(1);
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
-  std::vector<std::string> devices;
-  for (DeviceInfo& device : device_list()) devices.push_back(std::move(device.name));
+  const std::vector<std::string> devices = device_names();
   if (a.device.empty()) a.device = devices.front();
   app.add_option("--device", a.device, "What computes: a name that `pando devices` lists")
       ->check(one_of(devices))

@@ -1,7 +1,9 @@
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/run_batches.h"
+#include "cli/verify_kernels.h"
 
 namespace pando::cli {
 namespace {
@@ -18,6 +20,16 @@ Command add_batch_command(CLI::App& app, void (*add)(CLI::App&, RunOptions&)) {
 }  // namespace
 
 Command add_run(CLI::App& app) { return add_batch_command(app, add_run_options); }
-Command add_verify(CLI::App& app) { return add_batch_command(app, add_verify_options); }
+
+Command add_verify(CLI::App& app) {
+  const Command of_answers = add_batch_command(app, add_verify_options);
+  return [&app, of_answers] {
+    const IsGiven given = given_to(app);
+    if (given("--input")) return of_answers();
+    if (given("--device") && !given("--model"))
+      return verify_kernels(app.get_option("--device")->as<std::string>());
+    return report_error("verify: --input is required"), kUsage;
+  };
+}
 
 }  // namespace pando::cli

@@ -221,6 +221,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
   o.output = "/dev/null";
   o.verify = 0.05;
   add_asking(app, o);
+  app.get_option("--input")->required(false);
   app.add_option("--sample", o.verify, "Part of the questions to ask again")
       ->transform(share())
       ->default_str("5%");
@@ -228,10 +229,13 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
              "Answers the questions in the input together, sharing what they can. Then asks some "
              "of them again,\n"
              "one by one with nothing shared, and compares every bit of their logits.\n"
+             "With --device alone: computes cases of each kernel of the device, and compares every "
+             "bit with plain loops.\n"
              "Exit codes: 0 all are equal, 1 one differs or none was compared, 3 some questions "
              "were not checked.\n"
-             "Example:\n"
-             "  pando verify --model MODEL --input questions.jsonl --sample 10%");
+             "Examples:\n"
+             "  pando verify --model MODEL --input questions.jsonl --sample 10%\n"
+             "  pando verify --device opencl");
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include "contract/model_spec.h"
 #include "contract/share.h"
 #include "contract/tensor_source.h"
+#include "pando/values/kernel_check.h"
 #include "pando/values/result.h"
 
 namespace pando {
@@ -44,6 +45,9 @@ class Device {
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;    // "cpu"
   virtual std::string description() const = 0;  // of this machine's, in one line
+  virtual uint64_t memory_bytes() const = 0;    // of its memory, in all; 0: unknown
+  // The reason why this machine cannot compute with it; "": it can. May open a driver.
+  virtual std::string refusal() const { return {}; }
   // Ranks can divide the outputs of its matrices (tp), and the positions of paths (kvp).
   virtual bool divides_rows() const = 0;
   // The instruction set of that name, or the best one for "", as ExecutorFacts::name has it.
@@ -52,6 +56,9 @@ class Device {
   // A line of text for each better instruction set whose matrix products are wrong on this machine,
   // and which is not used therefore.
   virtual std::vector<std::string> warnings() const = 0;
+
+  // Compares every bit of each kernel with exec/scalar. kInvalidArgument if there are none.
+  virtual Result<std::vector<KernelCheck>> check_kernels() const = 0;
 
   // Packs the tensors. `source` outlives the model.
   virtual Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,

@@ -3,12 +3,15 @@
 #include "base/errors.h"
 #include "contract/device.h"
 #include "exec/cpu/cpu_device.h"
+#include "exec/gpu/gpu_devices.h"
 #include "exec/scalar/scalar_device.h"
 
 namespace pando {
 
 std::span<const Device* const> devices() {
-  static const Device* const all[] = {&exec::cpu_device(), &exec::scalar_device()};
+  static const Device* const all[] = {&exec::cpu_device(), &exec::scalar_device(),
+                                      &exec::emulated_device(), &exec::opencl_device(),
+                                      &exec::cuda_device()};
   return all;
 }
 

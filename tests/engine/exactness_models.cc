@@ -93,7 +93,11 @@ Status write_model(const model::ModelConfig& config, DType dtype,
 }
 
 auto loader_of(CaseDevice device) {
-  return device == CaseDevice::kCpu ? load_model : load_scalar_model;
+  using exec::gpu::ThreadOrder;
+  constexpr decltype(&load_model) kLoaders[] = {
+      load_model, load_scalar_model, load_emulated_model<ThreadOrder::kForward>,
+      load_emulated_model<ThreadOrder::kBackward>, load_emulated_model<ThreadOrder::kShuffled>};
+  return kLoaders[static_cast<size_t>(device)];
 }
 
 Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind, CaseDevice device,

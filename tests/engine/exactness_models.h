@@ -40,8 +40,9 @@ enum class CaseWeights {
   kMXFP4,
 };
 
-// The device that computes them.
-enum class CaseDevice { kCpu, kScalar };
+// The device that computes them. The emulated ones differ in the order of threads.
+enum class CaseDevice { kCpu, kScalar, kEmulated, kEmulatedBackward, kEmulatedShuffled };
+constexpr bool is_emulated(CaseDevice device) { return device >= CaseDevice::kEmulated; }
 
 struct CaseSizes {
   int page_len, tile_len, span_len;

@@ -16,6 +16,7 @@
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
+#include "exec/gpu/gpu_device.h"
 #include "exec/share.h"
 #include "model/make_model.h"
 #include "pando/values/sharing.h"
@@ -455,6 +456,13 @@ void as_plain(Scenario& s) {
   s.n_pages *= s.ranks.kvp;  // as many for all as for each part
   s.ranks.kvp = s.ranks.tp = 1;
   set_memory_of_ranks(s);
+}
+
+void as_hosted(Scenario& s) {
+  if (exec::check_gpu_model(config_of(s.model), "a GPU").ok()) return;
+  s.model = {.shape = "tiny-gemma3", .window = s.model.window, .wide = s.model.wide};
+  s.loop.n_slots = 0;
+  set_memory_with_states(s);
 }
 
 Scenario draw_eight(uint64_t seed) {

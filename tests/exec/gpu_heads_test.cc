@@ -106,11 +106,10 @@ void expect_projections(const Case& of, Barriers& barriers) {
     const Buffer at = upload(host, positions);
     const Buffer growth = upload(host, query_growth(spec.rotations[0], positions));
     Rows all = upload(host, products), spare;
-    const KeysAndValues rows =
-        project(host, {spec, 1, on_device.of_layer(1), at, growth},
-                Values::of(host, weights.values(Role::kQkvBias)),
-                Values::of(host, weights.values(Role::kQNorm)),
-                Values::of(host, weights.values(Role::kKNorm)), all, spare);
+    const KeysAndValues rows = project(host, {spec, 1, on_device.of_layer(1), at, growth},
+                                       Values::of(host, weights.values(Role::kQkvBias)),
+                                       Values::of(host, weights.values(Role::kQNorm)),
+                                       Values::of(host, weights.values(Role::kKNorm)), all, spare);
     std::vector<float> found;
     append(host, {&all, 0, n_queries}, found);
     append(host, rows.keys, found);

@@ -202,10 +202,9 @@ TEST(GpuRows, GatesOfSharedExpertsHaveTheBitsOfPlainLoops) {
     scalar::Rows expected = random_rows(2, 40, 17);
     const scalar::Rows y = expected;
     for (uint32_t row = 0; row < 2; ++row)
-      scalar::scale(expected.row(row),
-                    scalar::sigmoid(scalar::dot16(h.row(row), gate.data(),
-                                                  static_cast<int>(width))),
-                    40);
+      scalar::scale(
+          expected.row(row),
+          scalar::sigmoid(scalar::dot16(h.row(row), gate.data(), static_cast<int>(width))), 40);
     barriers.expect(expected.values, [&](Host& host) {
       Rows gated = upload(host, y);
       scale_by_gate(host, upload(host, h), Values::of(host, gate), gated);

@@ -5,12 +5,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/cpu_device.h"
 #include "exec/cpu/kernel/kernels.h"
 #include "exec/cpu/pack/weights.h"
+#include "exec/gpu/emulated_host.h"
+#include "exec/gpu/gpu_device.h"
 #include "exec/scalar/scalar_device.h"
 #include "model/opened_model.h"
 
@@ -74,6 +77,39 @@ inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
   weights->spec = config;
   return LoadedModel{std::move(files), std::move(config),
                      std::make_unique<exec::ScalarModel>(std::move(*weights))};
+}
+
+// The device "emulated", with threads in some order.
+template <exec::gpu::ThreadOrder kOrder>
+const exec::GpuDevice& emulated_device() {
+  const auto make_host = [] {
+    return Result<std::unique_ptr<exec::gpu::Host>>(std::make_unique<exec::gpu::EmulatedHost>(
+        exec::gpu::WorkGroupOptions{.order = kOrder}));
+  };
+  static const exec::GpuDevice device(
+      {"emulated", [] { return exec::gpu::Offer{}; }, make_host, make_host});
+  return device;
+}
+
+// Does the same for that device.
+template <exec::gpu::ThreadOrder kOrder>
+Result<LoadedModel> load_emulated_model(const std::filesystem::path& path,
+                                        std::optional<DType> requantised, ThreadPool& pool,
+                                        const ModelShare& share = {},
+                                        const std::optional<model::ModelConfig>& other = {}) {
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  if (!opened) return opened.error();
+  auto files = std::make_unique<const model::OpenedModel>(std::move(*opened));
+  auto host = std::make_unique<exec::gpu::EmulatedHost>(
+      exec::gpu::WorkGroupOptions{.order = kOrder});
+  Result<exec::gpu::Weights> weights =
+      exec::gpu::Weights::load(*host, files->config, *files, requantised, share, pool);
+  if (!weights) return weights.error();
+  model::ModelConfig config = other.value_or(files->config);
+  weights->on_host.spec = config;
+  return LoadedModel{std::move(files), std::move(config),
+                     std::make_unique<exec::GpuModel>(emulated_device<kOrder>(), std::move(host),
+                                                      std::move(*weights))};
 }
 
 }  // namespace pando::testing

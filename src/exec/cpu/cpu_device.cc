@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/machine.h"
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/cpu_executor.h"
@@ -22,6 +23,7 @@ class CpuDevice final : public Device {
     const Result<std::string> isa = isa_name("");
     return fmt::format("{}, {}", processor_name(), isa ? *isa : isa.error().message());
   }
+  uint64_t memory_bytes() const override { return total_memory().value_or(0); }
   bool divides_rows() const override { return true; }
 
   Result<std::string> isa_name(std::string_view isa) const override {
@@ -30,6 +32,10 @@ class CpuDevice final : public Device {
     return std::string((*kernels)->name);
   }
   std::vector<std::string> warnings() const override { return kernel::refused_kernels(); }
+
+  Result<std::vector<KernelCheck>> check_kernels() const override {
+    return invalid_option("device", "is '{}', expected one with kernels of a GPU", name());
+  }
 
   Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
                                             const model::TensorSource& source,

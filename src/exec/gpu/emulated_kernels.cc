@@ -10,14 +10,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-#include "exec/gpu/kernels/dialect.h"
-#include "exec/gpu/kernels/pieces.h"
-#include "exec/gpu/kernels/products.h"
-#include "exec/gpu/kernels/codes.h"
-#include "exec/gpu/kernels/rows.h"
-#include "exec/gpu/kernels/heads.h"
-#include "exec/gpu/kernels/pages.h"
-#include "exec/gpu/kernels/attention.h"
+#include "exec/gpu/kernels/all.h"
 
 template <class T>
 T value_of(const Arg& arg) {

@@ -1,5 +1,5 @@
-// Operations on rows: norms, residuals, activations, logits. Each does what the function of the same
-// name in exec/scalar does, with the same bits.
+// Operations on rows: norms, residuals, activations, logits. Each does what the function of the
+// same name in exec/scalar does, with the same bits.
 #pragma once
 
 #include <cstdint>

@@ -250,7 +250,7 @@ DType kept_as(const Tensor& tensor, bool widens) {
 
 Result<Weights> Weights::load(const model::ModelSpec& spec, const model::TensorSource& source,
                               std::optional<DType> requantised, const ModelShare& share,
-                              ThreadPool& pool) {
+                              ThreadPool& pool, const TakePart& take) {
   if (Status status = check_share(spec, share); !status) return status.error();
   Weights weights{.spec = spec, .share = share};
   const auto [first, last] = layers_of_share(spec, share);
@@ -261,6 +261,7 @@ Result<Weights> Weights::load(const model::ModelSpec& spec, const model::TensorS
     const int layer = static_cast<int>(item) - 1;
     statuses[item] = layer < 0 ? loader.load_ends(weights)
                                : loader.load_layer(begin + layer, weights.layers[layer]);
+    if (statuses[item] && take) take(weights, layer);
   });
   for (const Status& status : statuses)
     if (!status) return status.error();

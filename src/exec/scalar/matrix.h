@@ -40,6 +40,13 @@ class Matrix {
   // y = W x for every row. Outputs go to columns [first, first + n) of y.
   void multiply(const Rows& x, ThreadPool& pool, Rows& y, size_t first) const;
 
+  // The weights; a type has either values or integers with scales. Shapes as below.
+  std::span<const float> values() const { return values_; }
+  std::span<const int8_t> integers() const { return q_; }
+  std::span<const float> scales() const { return scales_; }
+  std::span<const float> minima() const { return minima_; }
+  std::span<const float> factors() const { return factors_; }
+
  private:
   bool set_values(int row, const float* from);
   bool set_integers(int row, const float* from);

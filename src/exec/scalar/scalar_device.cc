@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/machine.h"
 #include "base/numbers/group_form.h"
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/cpu_device.h"
@@ -30,12 +31,17 @@ class ScalarDevice final : public Device {
   std::string description() const override {
     return "plain loops on the processor, for comparison with other devices";
   }
+  uint64_t memory_bytes() const override { return total_memory().value_or(0); }
   bool divides_rows() const override { return false; }
   Result<std::string> isa_name(std::string_view isa) const override {
     if (isa.empty() || isa == kScalar) return std::string(kScalar);
     return invalid_option("isa", "is '{}', expected '{}'", isa, kScalar);
   }
   std::vector<std::string> warnings() const override { return {}; }
+
+  Result<std::vector<KernelCheck>> check_kernels() const override {
+    return invalid_option("device", "is '{}', expected one with kernels of a GPU", name());
+  }
 
   Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
                                             const model::TensorSource& source,

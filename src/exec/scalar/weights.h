@@ -1,6 +1,7 @@
 // The weights of a model, unpacked.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ class WeightSet {
   // The only one of a stack.
   const Matrix& matrix(Role role) const;
 
+  const std::map<Role, Values>& all_values() const { return values_; }
+  const std::map<Role, Stack>& all_stacks() const { return stacks_; }
+  void drop_stacks() { stacks_.clear(); }
+
   void set(Role role, Values values) { values_[role] = std::move(values); }
   void set(Role role, Stack stack) { stacks_[role] = std::move(stack); }
   size_t bytes() const;  // of matrices
@@ -40,6 +45,11 @@ struct LayerWeights : WeightSet {
   std::vector<Matrix> latent_keys;    // [n_heads] of [rank, still_dim]
   std::vector<Matrix> latent_values;  // [n_heads] of [value_dim, rank]
 };
+
+struct Weights;
+// Called with each part of the weights as soon as it is there, by any thread of the pool: a layer
+// of the stage, or -1 for the ends. It may take the part.
+using TakePart = std::function<void(Weights& weights, int layer)>;
 
 // Immutable once loaded; shared by any number of executors.
 struct Weights {
@@ -58,7 +68,7 @@ struct Weights {
   // the weights.
   static Result<Weights> load(const model::ModelSpec& spec, const model::TensorSource& source,
                               std::optional<DType> requantised, const ModelShare& share,
-                              ThreadPool& pool);
+                              ThreadPool& pool, const TakePart& take = {});
 };
 
 // The type of the matrix that a tensor becomes if it is kept as stored. widens: one with scales

@@ -11,6 +11,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(__NV_CL_C_VERSION)
 #define PANDO_PTX 1
+#define ASM __asm__
 #endif
 typedef uchar u8;
 typedef char s8;
@@ -18,8 +19,9 @@ typedef ushort u16;
 typedef uint u32;
 typedef int s32;
 typedef ulong u64;
+typedef uint4 u32x4;
 #define KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
-#define DEVICE static inline
+#define DEVICE static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
 #define CONSTANT __constant
@@ -45,6 +47,7 @@ DEVICE u16 narrow_f16(float x) {
 #elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)  // ------- CUDA, HIP
 #if defined(__CUDACC__)
 #define PANDO_PTX 1
+#define ASM asm  // NVRTC knows no other name
 #else
 #pragma clang fp contract(off)
 #endif
@@ -54,6 +57,7 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef int s32;
 typedef unsigned long long u64;
+typedef uint4 u32x4;
 #define KERNEL(threads) extern "C" __global__ __launch_bounds__(threads)
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
@@ -74,12 +78,12 @@ typedef unsigned long long u64;
 #define SQRT(x) __fsqrt_rn(x)
 DEVICE float widen_f16(u16 x) {
   float wide;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
+  ASM("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
   return wide;
 }
 DEVICE u16 narrow_f16(float x) {
   u16 bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  ASM("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
 #else
@@ -99,7 +103,7 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 #define PANDO_PTX_OPERATION(name, instruction)                       \
   DEVICE float name(float a, float b) {                              \
     float result;                                                    \
-    asm(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
+    ASM(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
     return result;                                                   \
   }
 PANDO_PTX_OPERATION(mul, "mul.rn.f32")
@@ -129,13 +133,31 @@ DEVICE u16 NARROW_BF16(float x) {
   return (u16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+// Four of the eight bytes of a (0 to 3) and b (4 to 7): the low three bits of each of the lowest
+// four digits of `places`, a hexadecimal number, choose one.
+DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
+#if defined(__CUDACC__)
+  return __byte_perm(a, b, places);
+#elif defined(PANDO_PTX)
+  u32 bytes;
+  ASM("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(places & 0x7777u));
+  return bytes;
+#else
+  const u64 both = (u64)b << 32 | a;
+  return ((u32)(both >> ((places & 7u) << 3)) & 255u) |
+         ((u32)(both >> ((places >> 4 & 7u) << 3)) & 255u) << 8 |
+         ((u32)(both >> ((places >> 8 & 7u) << 3)) & 255u) << 16 |
+         ((u32)(both >> ((places >> 12 & 7u) << 3)) & 255u) << 24;
+#endif
+}
+
 // c and the four products of the signed bytes of a and b.
 DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #if defined(__CUDACC__)
   return __dp4a((s32)a, (s32)b, c);
 #elif defined(PANDO_PTX)
   s32 sum;
-  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+  ASM("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
   return sum;
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx1030__)
   return __builtin_amdgcn_sdot4((s32)a, (s32)b, c, 0);
@@ -145,28 +167,43 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #endif
 }
 
-// Adds one group of 32 to 16 x 8 integer sums of a warp. Lane 4 r + q has those of rows r (c[0],
-// c[1]) and r + 8 (c[2], c[3]) and columns 2 q and 2 q + 1. a: [16, stride] u32, b: [8, stride],
-// each row 32 bytes. Called by all 32 lanes; the sums are exact.
-DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
-  const s32 r = lane >> 2, q = lane & 3;
+// Adds products of 32 (words 0 to 7) or 16 (words 0 to 3) signed bytes of each row to 16 x 8 sums
+// of a warp. Lane 4 r + q has the sums of rows r (c[0], c[1]) and r + 8 (c[2], c[3]) and columns 2
+// q and 2 q + 1. a: [16, stride] words, b: [8, stride]. Called by all 32 lanes; sums are exact.
 #if (defined(__CUDACC__) && __CUDA_ARCH__ >= 800) || (defined(PANDO_PTX) && defined(PANDO_MMA))
-  const LOCAL u32* const row = a + r * stride + q;
-  const LOCAL u32* const column = b + r * stride + q;
-  asm volatile(
+DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
+  const s32 at = (lane >> 2) * stride + (lane & 3);
+  ASM volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(row[0]), "r"(row[8 * stride]), "r"(row[4]), "r"(row[8 * stride + 4]), "r"(column[0]),
-        "r"(column[4]));
-#else
-  for (s32 k = 0; k < 8; ++k) {
-    const u32 upper = a[r * stride + k], lower = a[(r + 8) * stride + k];
-    const u32 left = b[2 * q * stride + k], right = b[(2 * q + 1) * stride + k];
-    c[0] = dot4(upper, left, c[0]);
-    c[1] = dot4(upper, right, c[1]);
-    c[2] = dot4(lower, left, c[2]);
-    c[3] = dot4(lower, right, c[3]);
-  }
-#endif
+      : "r"(a[at]), "r"(a[at + 8 * stride]), "r"(a[at + 4]), "r"(a[at + 8 * stride + 4]),
+        "r"(b[at]), "r"(b[at + 4]));
 }
+DEVICE void mma_16x8x16(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
+  const s32 at = (lane >> 2) * stride + (lane & 3);
+  ASM volatile(
+      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 "
+      "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a[at]), "r"(a[at + 8 * stride]), "r"(b[at]));
+}
+#else
+DEVICE void add_products_of_bytes(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride,
+                                  s32 lane, const s32 n_words) {
+  const LOCAL u32* const row = a + (lane >> 2) * stride;
+  const LOCAL u32* const column = b + (lane & 3) * 2 * stride;
+  UNROLL for (s32 k = 0; k < n_words; ++k) {
+    c[0] = dot4(row[k], column[k], c[0]);
+    c[1] = dot4(row[k], column[stride + k], c[1]);
+    c[2] = dot4(row[8 * stride + k], column[k], c[2]);
+    c[3] = dot4(row[8 * stride + k], column[stride + k], c[3]);
+  }
+}
+DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
+  add_products_of_bytes(c, a, b, stride, lane, 8);
+}
+DEVICE void mma_16x8x16(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
+  add_products_of_bytes(c, a, b, stride, lane, 4);
+}
+#endif

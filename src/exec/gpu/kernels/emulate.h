@@ -14,12 +14,31 @@ using u16 = uint16_t;
 using u32 = uint32_t;
 using s32 = int32_t;
 using u64 = uint64_t;
+struct alignas(16) u32x4 {
+  u32 x, y, z, w;
+};
+
+namespace pando::exec::gpu {
+
+// Compiled for every processor; std::fma is a call then.
+#if defined(__x86_64__)
+inline const bool kHasFma = __builtin_cpu_supports("fma") != 0;
+inline float fused(float a, float b, float c) {
+  if (!kHasFma) return std::fma(a, b, c);
+  asm("vfmadd231ss %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+  return c;
+}
+#else
+inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
+#endif
+
+}  // namespace pando::exec::gpu
 
 // The barriers of a source are numbered in its order.
 inline constexpr int kFirstBarrier = __COUNTER__ + 1;
 
 #define KERNEL(threads) static
-#define DEVICE [[maybe_unused]] static inline
+#define DEVICE [[maybe_unused, gnu::always_inline]] static inline
 #define GLOBAL
 #define LOCAL
 #define CONSTANT [[maybe_unused]] static const
@@ -30,7 +49,7 @@ inline constexpr int kFirstBarrier = __COUNTER__ + 1;
 #define GROUP(d) (pando::exec::gpu::place.group[d])
 #define BARRIER() pando::exec::gpu::meet_at_barrier(__COUNTER__ - kFirstBarrier, __LINE__)
 #define UNROLL
-#define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define FMA(a, b, c) pando::exec::gpu::fused(a, b, c)
 #define F32_OF_BITS(x) std::bit_cast<float>(static_cast<u32>(x))
 #define BITS_OF_F32(x) std::bit_cast<u32>(static_cast<float>(x))
 #define DIV(a, b) (static_cast<float>(a) / static_cast<float>(b))

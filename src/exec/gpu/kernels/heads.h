@@ -4,11 +4,11 @@
 #include "exec/gpu/kernels/rows.h"
 
 #define HEAD_THREADS 128
-#define HEAD_MOST 512  // channels of a head
+#define HEAD_MOST 512  // channels of a head, whole steps of sums in lanes
 
-// The sum of x, [n], or of its squares. Behind it x may be written.
+// The sum of x, [WHOLE_STEPS(n)], or of its squares. Behind it x may be written.
 DEVICE float sum_of_head(const LOCAL float* x, s32 n, s32 squared, LOCAL float* lanes) {
-  if (THREAD < 16) lanes[THREAD] = lane_sum(x, n, squared, 0.0f);
+  if (THREAD < 16) lanes[THREAD] = lane_sum(x, x, squared, n, 0.0f);
   BARRIER();
   return sum16_(lanes);
 }
@@ -42,9 +42,9 @@ DEVICE void turn_head(LOCAL float* x, const GLOBAL float* cosines, const GLOBAL 
 }
 
 // all: [n_rows, stride], heads of head_dim channels each: n_heads of queries, gates up to
-// first_key, n_kv of keys, then as many of values, or none. GROUP(0) is a row, GROUP(1) one of these
-// heads. spare: [n_rows, n_kv, head_dim], values that are the keys before norm and rotation, or
-// null. cosines, sines: [context, n_pairs]; growth: [n_rows] factors of queries, or null.
+// first_key, n_kv of keys, then as many of values, or none. GROUP(0) is a row, GROUP(1) one of
+// these heads. spare: [n_rows, n_kv, head_dim], values that are the keys before norm and rotation,
+// or null. cosines, sines: [context, n_pairs]; growth: [n_rows] factors of queries, or null.
 KERNEL(HEAD_THREADS)
 void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL float* q_norm,
                   const GLOBAL float* k_norm, const GLOBAL float* cosines,
@@ -57,8 +57,10 @@ void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL floa
   const s32 row = GROUP(0), head = GROUP(1);
   const s32 is_query = head < n_heads, key = head - first_key, is_key = key >= 0 && key < n_kv;
   GLOBAL float* own = all + (u64)row * stride + (u64)(head * head_dim);
-  for (s32 i = THREAD; i < head_dim; i += HEAD_THREADS)
-    x[i] = bias ? add(own[i], bias[head * head_dim + i]) : own[i];
+  for (s32 i = THREAD; i < WHOLE_STEPS(head_dim); i += HEAD_THREADS) {
+    x[i] = i < head_dim ? own[i] : 0.0f;
+    if (bias && i < head_dim) x[i] = add(x[i], bias[head * head_dim + i]);
+  }
   BARRIER();
   float factor = 1.0f;
   if (key >= n_kv || (is_key && spare)) {  // values
@@ -66,12 +68,14 @@ void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL floa
     const float r = norms_values ? rms_factor(x, head_dim, eps, lanes + 16) : 1.0f;
     for (s32 i = THREAD; i < head_dim; i += HEAD_THREADS) to[i] = mul(x[i], r);
     if (!is_key) return;
+    BARRIER();  // before others turn x
   }
   if (is_query || is_key) {
     const s32 is_layer_norm = norm == NORM_LAYER_PER_HEAD;
     const GLOBAL float* weight = is_query ? q_norm : k_norm;
     if (is_layer_norm) weight += (is_query ? head : key) * head_dim;
-    if (norm == NORM_RMS || is_layer_norm) norm_head(x, weight, head_dim, is_layer_norm, eps, lanes);
+    if (norm == NORM_RMS || is_layer_norm)
+      norm_head(x, weight, head_dim, is_layer_norm, eps, lanes);
     turn_head(x, cosines + (u64)positions[row] * n_pairs, sines + (u64)positions[row] * n_pairs,
               n_pairs);
     if (norm == NORM_RMS_TURNED) norm_head(x, weight, head_dim, 0, eps, lanes);

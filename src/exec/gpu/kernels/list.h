@@ -2,8 +2,32 @@
 #pragma once
 
 #define PANDO_GPU_KERNELS(X) \
-  /* products.h */           \
+  /* quantise.h */           \
   X(quantise_groups, 256)    \
+  X(quantise_rows, 256)      \
+  X(round_for_dot, 256)      \
+  /* many_products.h */      \
+  X(few_bytes, 256)          \
+  X(many_bytes, 256)         \
+  X(few_integer_rows, 256)   \
+  X(many_integer_rows, 256)  \
+  X(few_nibbles, 256)        \
+  X(many_nibbles, 256)       \
+  X(few_fives, 256)          \
+  X(many_fives, 256)         \
+  X(few_sixes, 256)          \
+  X(many_sixes, 256)         \
+  X(few_table, 256)          \
+  X(many_table, 256)         \
+  /* value_products.h */     \
+  X(few_f32, 256)            \
+  X(many_f32, 256)           \
+  X(few_f16, 256)            \
+  X(many_f16, 256)           \
+  X(few_bf16, 256)           \
+  X(many_bf16, 256)          \
+  X(few_dot, 256)            \
+  X(many_dot, 256)           \
   /* rows.h */               \
   X(row_norm, 256)           \
   X(row_bias, 256)           \

@@ -2,7 +2,7 @@
 // int8 keys are s8.
 #pragma once
 
-#include "exec/gpu/kernels/products.h"
+#include "exec/gpu/kernels/quantise.h"
 
 #define PAGE_THREADS 128
 #define F16_MOST 65504.0f
@@ -20,33 +20,33 @@ DEVICE u16 PAGE_F16(float x) {
 // Parameters of kernels that write. GROUP(0) is a row, which writes to the slots slot_begin[row] to
 // slot_begin[row + 1], each a page and an offset; GROUP(1) is a KV head. keys, values: [n_rows,
 // stride], heads from column `first` on. A page has the chunk of head 0 at key_at or value_at.
-#define WRITE_PARAMETERS                                                                      \
-  GLOBAL u8 *memory, const GLOBAL u32 *slot_begin, const GLOBAL u32 *slots,                   \
-      const GLOBAL float *keys, u64 key_stride, u64 key_first, const GLOBAL float *values,    \
-      u64 value_stride, u64 value_first, u64 page_bytes, u64 chunk_bytes, u64 key_at,         \
+#define WRITE_PARAMETERS                                                                   \
+  GLOBAL u8 *memory, const GLOBAL u32 *slot_begin, const GLOBAL u32 *slots,                \
+      const GLOBAL float *keys, u64 key_stride, u64 key_first, const GLOBAL float *values, \
+      u64 value_stride, u64 value_first, u64 page_bytes, u64 chunk_bytes, u64 key_at,      \
       u64 value_at, s32 page_len, s32 head_dim
 
 // Declares key and value, [head_dim], of the row and head.
-#define ROW_AND_HEAD                                                                          \
-  const u64 row = (u64)GROUP(0), head = (u64)GROUP(1);                                        \
-  const GLOBAL float* key = keys + row * key_stride + key_first + head * head_dim;            \
+#define ROW_AND_HEAD                                                               \
+  const u64 row = (u64)GROUP(0), head = (u64)GROUP(1);                             \
+  const GLOBAL float* key = keys + row * key_stride + key_first + head * head_dim; \
   const GLOBAL float* value = values + row * value_stride + value_first + head * head_dim;
 
 // The chunk of the head, in the page of slot s.
 #define CHUNK(at) (memory + slots[2 * s] * page_bytes + (at) + head * chunk_bytes)
 
-#define PAGE_WRITE(name, type, NARROWED)                               \
-  KERNEL(PAGE_THREADS) void name(WRITE_PARAMETERS) {                   \
-    ROW_AND_HEAD                                                       \
-    for (u32 s = slot_begin[row]; s < slot_begin[row + 1]; ++s) {      \
-      const s32 offset = (s32)slots[2 * s + 1];                        \
-      GLOBAL type* to_keys = (GLOBAL type*)CHUNK(key_at);              \
-      GLOBAL type* to_values = (GLOBAL type*)CHUNK(value_at);          \
-      for (s32 i = THREAD; i < head_dim; i += PAGE_THREADS) {          \
-        to_keys[i * page_len + offset] = NARROWED(key[i]);             \
-        to_values[offset * head_dim + i] = NARROWED(value[i]);         \
-      }                                                                \
-    }                                                                  \
+#define PAGE_WRITE(name, type, NARROWED)                          \
+  KERNEL(PAGE_THREADS) void name(WRITE_PARAMETERS) {              \
+    ROW_AND_HEAD                                                  \
+    for (u32 s = slot_begin[row]; s < slot_begin[row + 1]; ++s) { \
+      const s32 offset = (s32)slots[2 * s + 1];                   \
+      GLOBAL type* to_keys = (GLOBAL type*)CHUNK(key_at);         \
+      GLOBAL type* to_values = (GLOBAL type*)CHUNK(value_at);     \
+      for (s32 i = THREAD; i < head_dim; i += PAGE_THREADS) {     \
+        to_keys[i * page_len + offset] = NARROWED(key[i]);        \
+        to_values[offset * head_dim + i] = NARROWED(value[i]);    \
+      }                                                           \
+    }                                                             \
   }
 PAGE_WRITE(page_write_f32, float, PAGE_F32)
 PAGE_WRITE(page_write_f16, u16, PAGE_F16)
@@ -87,8 +87,8 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
     GLOBAL s8* to_keys = (GLOBAL s8*)CHUNK(key_at);
     GLOBAL s8* to_values = (GLOBAL s8*)CHUNK(value_at);
     for (s32 i = THREAD; i < head_dim; i += PAGE_THREADS) {
-      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = (s8)rounded_(key[i], key_factor);
-      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = (s8)rounded_(value[i], value_factor);
+      to_keys[(i / 4 * page_len + offset) * 4 + i % 4] = (s8)integer_of(key[i], key_factor);
+      to_values[(offset / 4 * dims + i) * 4 + offset % 4] = (s8)integer_of(value[i], value_factor);
     }
     if (THREAD == 0) {
       ((GLOBAL float*)(to_keys + scales))[offset] = DIV(key_most, 127.0f);
@@ -99,25 +99,25 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
 
 // The position of element i of a chunk.
 #define PLAIN_POSITION(i) (is_value ? (i) / head_dim : (i) % page_len)
-#define INT8_POSITION(i)                                              \
-  ((i) >= INT8_SCALES(page_len, head_dim)                             \
-       ? ((i) - INT8_SCALES(page_len, head_dim)) / 4                  \
-       : is_value ? (i) / (4 * INT8_VALUE_DIMS(head_dim)) * 4 + (i) % 4 : (i) / 4 % page_len)
+#define INT8_POSITION(i)                                                                        \
+  ((i) >= INT8_SCALES(page_len, head_dim) ? ((i)-INT8_SCALES(page_len, head_dim)) / 4           \
+   : is_value                             ? (i) / (4 * INT8_VALUE_DIMS(head_dim)) * 4 + (i) % 4 \
+                                          : (i) / 4 % page_len)
 
-// GROUP(0) is a chunk of a group of layers, which begins at group_at in a page; GROUP(1) a copy from
-// the first on: of the first n positions of a page, which are {from, to, n}. n_elements: of a chunk.
-#define PAGE_COPY(name, type, POSITION)                                                       \
-  KERNEL(PAGE_THREADS)                                                                        \
-  void name(GLOBAL u8* memory, const GLOBAL u32* copies, u32 first, u64 page_bytes,           \
-            u64 group_at, u64 chunk_bytes, s32 n_kv, s32 page_len, s32 head_dim,              \
-            s32 n_elements) {                                                                 \
-    const GLOBAL u32* copy = copies + 3 * (first + (u32)GROUP(1));                            \
-    const u64 at = group_at + (u64)GROUP(0) * chunk_bytes;                                    \
-    const GLOBAL type* from = (const GLOBAL type*)(memory + copy[0] * page_bytes + at);       \
-    GLOBAL type* to = (GLOBAL type*)(memory + copy[1] * page_bytes + at);                     \
-    const s32 is_value = GROUP(0) / n_kv % 2, n_positions = (s32)copy[2];                     \
-    for (s32 i = THREAD; i < n_elements; i += PAGE_THREADS)                                   \
-      if (POSITION(i) < n_positions) to[i] = from[i];                                         \
+// GROUP(0) is a chunk of a group of layers, which begins at group_at in a page; GROUP(1) a copy
+// from the first on: of the first n positions of a page, which are {from, to, n}. n_elements: of a
+// chunk.
+#define PAGE_COPY(name, type, POSITION)                                                           \
+  KERNEL(PAGE_THREADS)                                                                            \
+  void name(GLOBAL u8* memory, const GLOBAL u32* copies, u32 first, u64 page_bytes, u64 group_at, \
+            u64 chunk_bytes, s32 n_kv, s32 page_len, s32 head_dim, s32 n_elements) {              \
+    const GLOBAL u32* copy = copies + 3 * (first + (u32)GROUP(1));                                \
+    const u64 at = group_at + (u64)GROUP(0) * chunk_bytes;                                        \
+    const GLOBAL type* from = (const GLOBAL type*)(memory + copy[0] * page_bytes + at);           \
+    GLOBAL type* to = (GLOBAL type*)(memory + copy[1] * page_bytes + at);                         \
+    const s32 is_value = GROUP(0) / n_kv % 2, n_positions = (s32)copy[2];                         \
+    for (s32 i = THREAD; i < n_elements; i += PAGE_THREADS)                                       \
+      if (POSITION(i) < n_positions) to[i] = from[i];                                             \
   }
 PAGE_COPY(page_copy_32, u32, PLAIN_POSITION)
 PAGE_COPY(page_copy_16, u16, PLAIN_POSITION)

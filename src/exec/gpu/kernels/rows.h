@@ -9,13 +9,21 @@
 #define ROW_STAGE 2048  // columns that are in shared memory at a time
 
 // Columns of part GROUP(1) of a row.
-#define EACH_COLUMN(i, n)                                                            \
+#define EACH_COLUMN(i, n)                                                              \
   for (s32 i = GROUP(1) * ROW_PART + THREAD; i < (n) && i < (GROUP(1) + 1) * ROW_PART; \
        i += ROW_THREADS)
 
-// A lane, THREAD, of the sum of x, [n], or of its squares, continued.
-DEVICE float lane_sum(const LOCAL float* x, s32 n, s32 squared, float lane) {
-  for (s32 i = THREAD; i < n; i += 16) lane = squared ? FMA(x[i], x[i], lane) : add(lane, x[i]);
+// Sums in lanes take x in whole steps, filled with zeros, so that many loads are under way. Zeros
+// change nothing but the sign of a zero, which no caller sees.
+#define LANE_STEP 256
+#define WHOLE_STEPS(n) (((n) + LANE_STEP - 1) / LANE_STEP * LANE_STEP)
+
+// Lane THREAD of the sum of x[i], or of x[i] y[i], continued. x, y: [WHOLE_STEPS(n)].
+DEVICE float lane_sum(const LOCAL float* x, const LOCAL float* y, s32 of_products, s32 n,
+                      float lane) {
+  for (s32 begin = THREAD; begin < n; begin += LANE_STEP)
+    UNROLL for (s32 i = begin; i < begin + LANE_STEP; i += 16) lane =
+        FMA(x[i], of_products ? y[i] : 1.0f, lane);
   return lane;
 }
 
@@ -41,9 +49,10 @@ DEVICE float sum_of_row(NormRow row, s32 squared, LOCAL float* stage, LOCAL floa
   float lane = 0.0f;
   for (s32 begin = 0; begin < row.n; begin += ROW_STAGE) {
     const s32 left = row.n - begin, n = left < ROW_STAGE ? left : ROW_STAGE;
-    for (s32 i = THREAD; i < n; i += ROW_THREADS) stage[i] = norm_input(row, begin + i);
+    for (s32 i = THREAD; i < WHOLE_STEPS(n); i += ROW_THREADS)
+      stage[i] = i < n ? norm_input(row, begin + i) : 0.0f;
     BARRIER();
-    if (THREAD < 16) lane = lane_sum(stage, n, squared, lane);
+    if (THREAD < 16) lane = lane_sum(stage, stage, squared, n, lane);
     BARRIER();
   }
   if (THREAD < 16) lanes[THREAD] = lane;
@@ -51,8 +60,8 @@ DEVICE float sum_of_row(NormRow row, s32 squared, LOCAL float* stage, LOCAL floa
   return sum16_(lanes);
 }
 
-// Columns [first, first + n) of x, by the mode. weight: [n], behind it a bias if there is one; null:
-// no norm. y may be x.
+// Columns [first, first + n) of x, by the mode. weight: [n], behind it a bias if there is one;
+// null: no norm. y may be x.
 KERNEL(ROW_THREADS)
 void row_norm(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL float* weight,
               GLOBAL float* x, u64 stride, s32 first, s32 n, s32 norm, s32 has_norm_bias, s32 mode,
@@ -202,13 +211,12 @@ void row_gate(const GLOBAL float* h, const GLOBAL float* gate, GLOBAL float* y, 
   float lane = 0.0f;
   for (s32 begin = 0; begin < n; begin += ROW_STAGE) {
     const s32 left = n - begin, n_staged = left < ROW_STAGE ? left : ROW_STAGE;
-    for (s32 i = THREAD; i < n_staged; i += ROW_THREADS) {
-      stage[i] = row[begin + i];
-      gates[i] = gate[begin + i];
+    for (s32 i = THREAD; i < WHOLE_STEPS(n_staged); i += ROW_THREADS) {
+      stage[i] = i < n_staged ? row[begin + i] : 0.0f;
+      gates[i] = i < n_staged ? gate[begin + i] : 0.0f;
     }
     BARRIER();
-    if (THREAD < 16)
-      for (s32 i = THREAD; i < n_staged; i += 16) lane = FMA(stage[i], gates[i], lane);
+    if (THREAD < 16) lane = lane_sum(stage, gates, 1, n_staged, lane);
     BARRIER();
   }
   if (THREAD < 16) lanes[THREAD] = lane;

@@ -1,0 +1,223 @@
+#include "exec/gpu/cuda_host.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "exec/gpu/cuda_api.h"
+#include "exec/gpu/nvrtc.h"
+
+namespace pando::exec::gpu {
+namespace {
+
+using cuda::api;
+
+constexpr size_t kStagingBytes = size_t{4} << 20;
+constexpr Capability kLeastCapability{7, 5};
+
+Result<int> cuda_device_count() {
+  if (!api().problem.empty()) return unsupported("there is no CUDA: {}", api().problem);
+  int n = 0;
+  if (const int code = api().cuDeviceGetCount(&n); code != 0)
+    return unsupported("there is no CUDA: {}", cuda::words_of(code));
+  return n;
+}
+
+Capability capability_of(int device) {
+  Capability capability;
+  api().cuDeviceGetAttribute(&capability.major, cuda::kCapabilityMajor, device);
+  api().cuDeviceGetAttribute(&capability.minor, cuda::kCapabilityMinor, device);
+  return capability;
+}
+
+std::string name_of(int device) {
+  char name[256] = {};
+  api().cuDeviceGetName(name, sizeof name - 1, device);
+  return name;
+}
+
+std::string refusal_of(Capability capability) {
+  if (capability.number() < kLeastCapability.number())
+    return fmt::format("its compute capability is {}.{}, expected at least {}.{}", capability.major,
+                       capability.minor, kLeastCapability.major, kLeastCapability.minor);
+  const Status status = check_nvrtc(capability);
+  return status ? std::string() : status.error().message();
+}
+
+Offer offer_of(int device) {
+  const Capability capability = capability_of(device);
+  int version = 0;
+  size_t n_bytes = 0;
+  api().cuDriverGetVersion(&version);
+  api().cuDeviceTotalMem_v2(&n_bytes, device);
+  return {fmt::format("{}, compute capability {}.{}, driver for CUDA {}.{}", name_of(device),
+                      capability.major, capability.minor, version / 1000, version % 1000 / 10),
+          n_bytes, refusal_of(capability)};
+}
+
+// The driver keeps the current context by thread, so each call sets it.
+class CudaHost final : public Host {
+ public:
+  explicit CudaHost(int device) : device_(device), name_(name_of(device)) {
+    check(api().cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    make_current();
+    check(api().cuStreamCreate(&stream_, cuda::kNonBlocking), "cuStreamCreate");
+    void* staging = nullptr;
+    check(api().cuMemAllocHost_v2(&staging, kStagingBytes), "cuMemAllocHost");
+    staging_ = static_cast<std::byte*>(staging);
+  }
+  ~CudaHost() override {
+    if (context_ == nullptr) return;
+    api().cuCtxSetCurrent(context_);
+    if (stream_ != nullptr) api().cuStreamSynchronize(stream_);
+    if (module_ != nullptr) api().cuModuleUnload(module_);
+    if (staging_ != nullptr) api().cuMemFreeHost(staging_);
+    if (stream_ != nullptr) api().cuStreamDestroy_v2(stream_);
+    api().cuDevicePrimaryCtxRelease_v2(device_);
+  }
+  CudaHost(const CudaHost&) = delete;
+  CudaHost& operator=(const CudaHost&) = delete;
+
+  Status build(std::string_view source);
+
+  std::string name() const override { return name_; }
+  void write(const Buffer& to, size_t offset, const void* from, size_t n) override;
+  void read(const Buffer& from, size_t offset, void* to, size_t n) override;
+  void fill(const Buffer& to, size_t offset, uint8_t value, size_t n) override {
+    make_current();
+    if (n > 0)
+      check(api().cuMemsetD8Async(to.handle() + offset, value, n, stream_), "cuMemsetD8Async");
+  }
+  void launch(Kernel kernel, Groups groups, std::span<const Arg> args) override;
+
+ private:
+  void make_current() { check(api().cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
+  void synchronize() {
+    check(api().cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    n_staged_ = 0;
+  }
+  void check(int code, const char* call) const {
+    if (code != 0)
+      throw std::runtime_error(fmt::format("{}: {}: {}", name_, call, cuda::words_of(code)));
+  }
+  uint64_t allocate(size_t n) override;
+  void release(uint64_t handle) override {
+    if (api().cuCtxSetCurrent(context_) != 0) return;
+    api().cuStreamSynchronize(stream_);  // kernels that use it have ended
+    api().cuMemFree_v2(handle);
+  }
+
+  int device_;
+  std::string name_;
+  cuda::Context* context_ = nullptr;
+  cuda::Stream* stream_ = nullptr;
+  cuda::Module* module_ = nullptr;
+  std::vector<cuda::Function*> functions_;  // by Kernel
+  std::byte* staging_ = nullptr;  // [kStagingBytes] in memory that the GPU reads by itself
+  size_t n_staged_ = 0;           // bytes that copies may still read
+};
+
+Status CudaHost::build(std::string_view source) {
+  make_current();
+  const Result<std::string> code = compile_cuda(source, capability_of(device_));
+  if (!code) return code.error();
+  if (const int failed = api().cuModuleLoadData(&module_, code->c_str()); failed != 0)
+    return unsupported("{} does not load the kernels: {}", name_, cuda::words_of(failed));
+  for (const KernelInfo& info : kKernels) {
+    cuda::Function*& function = functions_.emplace_back();
+    if (const int failed = api().cuModuleGetFunction(&function, module_, info.name); failed != 0)
+      return unsupported("{} has no kernel {}: {}", name_, info.name, cuda::words_of(failed));
+  }
+  return {};
+}
+
+uint64_t CudaHost::allocate(size_t n) {
+  make_current();
+  cuda::DevicePointer made = 0;
+  const int code = api().cuMemAlloc_v2(&made, n);
+  if (code == cuda::kOutOfMemory) throw std::bad_alloc();
+  check(code, "cuMemAlloc");
+  return made;
+}
+
+void CudaHost::write(const Buffer& to, size_t offset, const void* from, size_t n) {
+  make_current();
+  const auto* bytes = static_cast<const std::byte*>(from);
+  while (n > 0) {
+    if (n_staged_ == kStagingBytes) synchronize();
+    const size_t part = std::min(n, kStagingBytes - n_staged_);
+    std::byte* const staged = staging_ + n_staged_;
+    std::memcpy(staged, bytes, part);
+    check(api().cuMemcpyHtoDAsync_v2(to.handle() + offset, staged, part, stream_),
+          "cuMemcpyHtoDAsync");
+    n_staged_ += part;
+    bytes += part;
+    offset += part;
+    n -= part;
+  }
+}
+
+void CudaHost::read(const Buffer& from, size_t offset, void* to, size_t n) {
+  make_current();
+  if (n > 0)
+    check(api().cuMemcpyDtoHAsync_v2(to, from.handle() + offset, n, stream_), "cuMemcpyDtoHAsync");
+  synchronize();
+}
+
+void CudaHost::launch(Kernel kernel, Groups groups, std::span<const Arg> args) {
+  if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
+  make_current();
+  const auto index = static_cast<size_t>(kernel);
+  std::vector<cuda::DevicePointer> pointers(args.size());  // of buffers
+  std::vector<void*> values(args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (const auto* buffer = std::get_if<const Buffer*>(&args[i])) {
+      pointers[i] = *buffer == nullptr ? 0 : (*buffer)->handle();
+      values[i] = &pointers[i];
+    } else {
+      std::visit(
+          [&](const auto& value) {
+            values[i] = const_cast<void*>(static_cast<const void*>(&value));
+          },
+          args[i]);
+    }
+  }
+  const auto n_threads = static_cast<unsigned>(kKernels[index].n_threads);
+  check(api().cuLaunchKernel(functions_[index], groups.x, groups.y, groups.z, n_threads, 1, 1, 0,
+                             stream_, values.data(), nullptr),
+        kKernels[index].name);
+}
+
+}  // namespace
+
+Result<std::vector<Offer>> cuda_offers() {
+  const Result<int> n = cuda_device_count();
+  if (!n) return n.error();
+  std::vector<Offer> offers;
+  for (int i = 0; i < *n; ++i) {
+    int device = 0;
+    if (api().cuDeviceGet(&device, i) == 0) offers.push_back(offer_of(device));
+  }
+  return offers;
+}
+
+Result<std::unique_ptr<Host>> open_cuda(size_t index, std::string_view source) {
+  const Result<int> n = cuda_device_count();
+  if (!n) return n.error();
+  int device = 0;
+  if (index >= static_cast<size_t>(*n) || api().cuDeviceGet(&device, static_cast<int>(index)) != 0)
+    return unsupported("CUDA has {} devices, expected number {}", *n, index);
+  const Offer offer = offer_of(device);
+  if (!offer.refusal.empty()) return unsupported("{}: {}", offer.description, offer.refusal);
+  auto host = std::make_unique<CudaHost>(device);
+  if (Status status = host->build(source); !status) return status.error();
+  return std::unique_ptr<Host>(std::move(host));
+}
+
+}  // namespace pando::exec::gpu

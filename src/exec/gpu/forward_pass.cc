@@ -1,0 +1,134 @@
+#include "exec/gpu/forward_pass.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "exec/gpu/row_ops.h"
+#include "exec/scalar/rows.h"
+#include "exec/share.h"
+
+namespace pando::exec::gpu {
+namespace {
+
+using model::FeedForward;
+using model::Mixer;
+
+// Rows whose logits are computed at a time: a vocabulary of 256,000 takes 64 MB then.
+constexpr uint32_t kLogitRows = 64;
+
+}  // namespace
+
+ForwardPass::ForwardPass(Host& host, const Weights& weights, const ExecutorOptions& options,
+                         const KvSizes& sizes)
+    : host_(host),
+      weights_(weights),
+      spec_(spec_of_share(weights.on_host.spec, weights.on_host.share)),
+      products_(host),
+      attention_(host, spec_, options, sizes, products_),
+      feed_forwards_(host, spec_, products_) {}
+
+void ForwardPass::forward(const StepPlan& plan, const float* before) {
+  PANDO_CHECK((before == nullptr) == weights_.on_host.share.is_first());
+  attention_.begin(plan);
+  if (before == nullptr) {
+    embed(plan.tokens);
+  } else {
+    x_.resize(host_, plan.n_rows(), static_cast<size_t>(spec_.d_model));
+    host_.write(x_.values, 0, before, x_.n * x_.width * sizeof(float));
+  }
+  for (int layer = 0; layer < spec_.n_layers(); ++layer) run_layer(layer);
+  if (!weights_.on_host.share.is_last()) {
+    std::swap(x_, result_);
+    return;
+  }
+  wanted_.set(host_, plan.outputs);
+  gather_rows(host_, x_, wanted_.buffer(), static_cast<uint32_t>(plan.outputs.size()), result_);
+  norm_rows(host_, spec_, weights_.ends.values(Role::kFinalNorm), result_, result_);
+}
+
+void ForwardPass::embed(std::span<const Token> tokens) {
+  const auto width = static_cast<size_t>(spec_.d_model);
+  on_host_.resize(tokens.size() * width);
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    const scalar::Values own = weights_.on_host.table_row(Role::kEmbedding, tokens[row]);
+    std::ranges::copy(own, on_host_.data() + row * width);
+  }
+  scalar::scale(on_host_.data(), spec_.embedding_scale, on_host_.size());
+  x_.resize(host_, static_cast<uint32_t>(tokens.size()), width);
+  if (!on_host_.empty()) host_.write(x_.values, 0, on_host_.data(), on_host_.size() * sizeof(float));
+}
+
+const Rows& ForwardPass::normed(const Values& norm, Rows& to) {
+  if (norm.empty()) return x_;
+  norm_rows(host_, spec_, norm, x_, to);
+  return to;
+}
+
+void ForwardPass::run_layer(int layer) {
+  const LayerWeights& weights = weights_.layers[layer];
+  const model::LayerConfig& kind = spec_.layers[layer];
+  const Values& attention_norm = weights.values(Role::kAttentionNorm);
+  const Values& own_norm = weights.values(Role::kFeedForwardNorm);
+  const Values& norm = spec_.parallel && own_norm.empty() ? attention_norm : own_norm;
+  if (kind.mixer == Mixer::kAttention)
+    attention_.run(layer, weights, normed(attention_norm, h_), attended_);
+  if (spec_.parallel) norm_rows(host_, spec_, norm, x_, before_);
+  if (kind.mixer == Mixer::kAttention) {
+    products_.multiply(weights.stack(Role::kO), attended_, part_);
+    add_part(host_, spec_, weights.values(Role::kOBias), weights.values(Role::kAttentionSumNorm),
+             part_, x_);
+  }
+  if (kind.feed_forward != FeedForward::kNone)
+    add_feed_forward(layer, spec_.parallel ? before_ : normed(norm, h_));
+  const scalar::Values& factor = weights_.on_host.layers[layer].values(Role::kScale);
+  if (!factor.empty()) scale_rows(host_, factor[0], x_);
+}
+
+void ForwardPass::add_feed_forward(int layer, const Rows& h) {
+  const LayerWeights& weights = weights_.layers[layer];
+  if (spec_.layers[layer].feed_forward == FeedForward::kDense)
+    feed_forwards_.run(weights, scalar::kDenseRoles, h, part_);
+  else
+    feed_forwards_.mix(weights, weights_.on_host.layers[layer], x_, h, part_);
+  add_part(host_, spec_, weights.values(Role::kDownBias),
+           weights.values(Role::kFeedForwardSumNorm), part_, x_);
+}
+
+const float* ForwardPass::read_rows() {
+  on_host_.resize(result_.n * result_.width);
+  if (!on_host_.empty())
+    host_.read(result_.values, 0, on_host_.data(), on_host_.size() * sizeof(float));
+  return on_host_.data();
+}
+
+void ForwardPass::logits(uint32_t first, uint32_t n, float* out) {
+  const uint32_t end = first + n;
+  for (uint32_t row = first; row < end; row += kLogitRows) {
+    std::vector<uint32_t> own(std::min(kLogitRows, end - row));
+    std::iota(own.begin(), own.end(), row);
+    wanted_.set(host_, own);
+    gather_rows(host_, result_, wanted_.buffer(), static_cast<uint32_t>(own.size()), hidden_);
+    finish_logits_of_hidden(out + (row - first) * static_cast<size_t>(logits_.width));
+  }
+}
+
+void ForwardPass::logits_of(const float* hidden, uint32_t n, float* out) {
+  const auto width = static_cast<size_t>(spec_.d_model);
+  for (uint32_t row = 0; row < n; row += kLogitRows) {
+    hidden_.resize(host_, std::min(kLogitRows, n - row), width);
+    host_.write(hidden_.values, 0, hidden + row * width, hidden_.n * width * sizeof(float));
+    finish_logits_of_hidden(out + row * static_cast<size_t>(logits_.width));
+  }
+}
+
+void ForwardPass::finish_logits_of_hidden(float* out) {
+  const Stack& head = weights_.ends.stack(Role::kHead);
+  if (head.empty()) return;
+  products_.multiply(head, hidden_, logits_);
+  finish_logits(host_, spec_, weights_.ends.values(Role::kHeadBias), logits_);
+  host_.read(logits_.values, 0, out, logits_.n * logits_.width * sizeof(float));
+}
+
+}  // namespace pando::exec::gpu

@@ -1,0 +1,60 @@
+// The forward pass of a step on a host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "contract/executor.h"
+#include "contract/step_plan.h"
+#include "exec/cpu/kv_sizes.h"
+#include "exec/gpu/attention_layer.h"
+#include "exec/gpu/feed_forward.h"
+#include "exec/gpu/host.h"
+#include "exec/gpu/products.h"
+#include "exec/gpu/rows.h"
+#include "exec/gpu/weights.h"
+
+namespace pando::exec::gpu {
+
+// Executes StepPlans and reads nothing else. Computes the stage that its weights belong to.
+class ForwardPass {
+ public:
+  // Host and weights outlive it. sizes: those of options.kv. Throws std::bad_alloc.
+  ForwardPass(Host& host, const Weights& weights, const ExecutorOptions& options,
+              const KvSizes& sizes);
+
+  // Runs the plan's copies and rows. before: [n_rows, d_model] f32, the rows as the stage before
+  // returned them; null for the first stage. rows() are then the plan's outputs behind the final
+  // norm; or of a stage that is not the last, all rows.
+  void forward(const StepPlan& plan, const float* before);
+  const Rows& rows() const { return result_; }
+  // All of these, [n, d_model]. Valid until the next step.
+  const float* read_rows();
+  // The logits of rows [first, first + n) of these. out: [n, vocab].
+  void logits(uint32_t first, uint32_t n, float* out);
+  // hidden: [n, d_model] -> out: [n, vocab].
+  void logits_of(const float* hidden, uint32_t n, float* out);
+
+ private:
+  void embed(std::span<const Token> tokens);
+  const Rows& normed(const Values& norm, Rows& to);
+  void run_layer(int layer);
+  void add_feed_forward(int layer, const Rows& h);
+  // The logits of hidden_.
+  void finish_logits_of_hidden(float* out);
+
+  Host& host_;
+  const Weights& weights_;
+  model::ModelSpec spec_;  // of the stage
+  Products products_;
+  AttentionLayers attention_;
+  FeedForwards feed_forwards_;
+  Rows x_;                             // the residual stream
+  Rows h_, before_, attended_, part_;  // of a layer
+  Rows result_;
+  Rows hidden_, logits_;
+  List<uint32_t> wanted_;
+  std::vector<float> on_host_;
+};
+
+}  // namespace pando::exec::gpu

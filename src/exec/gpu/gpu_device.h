@@ -1,0 +1,79 @@
+// GPUs, and what stands in for one, as devices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "contract/device.h"
+#include "exec/gpu/gpu_executor.h"
+#include "exec/gpu/host.h"
+#include "exec/gpu/offer.h"
+
+namespace pando::exec {
+
+struct GpuDeviceInfo {
+  std::string name;  // "cuda"
+  std::function<gpu::Offer()> offer;
+  // Makes a host for one model. kUnsupported if there is none that gives the bits.
+  std::function<Result<std::unique_ptr<gpu::Host>>()> make_host;
+  // Does the same without looking at its bits.
+  std::function<Result<std::unique_ptr<gpu::Host>>()> open_host;
+};
+
+class GpuDevice final : public Device {
+ public:
+  explicit GpuDevice(GpuDeviceInfo info) : info_(std::move(info)) {}
+
+  std::string_view name() const override { return info_.name; }
+  std::string description() const override { return info_.offer().description; }
+  uint64_t memory_bytes() const override { return info_.offer().memory_bytes; }
+  std::string refusal() const override { return info_.offer().refusal; }
+  bool divides_rows() const override { return false; }
+  Result<std::string> isa_name(std::string_view isa) const override;
+  std::vector<std::string> warnings() const override { return {}; }
+
+  Result<std::vector<KernelCheck>> check_kernels() const override;
+
+  // kUnsupported for a model with layers that the device cannot compute.
+  Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
+                                            const model::TensorSource& source,
+                                            const WeightOptions& options,
+                                            ThreadPool& pool) const override;
+  // Sizes are about the CPU's.
+  uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
+                        const WeightOptions& options) const override;
+  uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const override;
+  Result<KvRoom> kv_room(const model::ModelSpec& spec, const KvOptions& options) const override;
+  size_t kv_bytes_per_token(const model::ModelSpec& spec, DType type) const override;
+
+ private:
+  GpuDeviceInfo info_;
+};
+
+class GpuModel final : public DeviceModel {
+ public:
+  // The device outlives it.
+  GpuModel(const Device& device, std::unique_ptr<gpu::Host> host, gpu::Weights weights)
+      : device_(device), model_{std::move(host), std::move(weights), {}} {}
+
+  const Device& device() const override { return device_; }
+  const model::ModelSpec& spec() const override { return model_.weights.on_host.spec; }
+  const ModelShare& share() const override { return model_.weights.on_host.share; }
+  std::string weight_type() const override;
+  size_t weight_bytes() const override { return model_.weights.bytes(); }
+  std::unique_ptr<StageExecutor> open(const ExecutorOptions& options, const KvRoom& room,
+                                      ThreadPool& pool) const override;
+
+ private:
+  const Device& device_;
+  HostedModel model_;
+};
+
+// kUnsupported, with the layers that GPUs do not compute yet.
+Status check_gpu_model(const model::ModelSpec& spec, std::string_view device);
+
+}  // namespace pando::exec

@@ -1,0 +1,23 @@
+// Kernels of a host beside the plain loops of exec/scalar, bit by bit.
+#pragma once
+
+#include <vector>
+
+#include "base/errors.h"
+#include "exec/gpu/host.h"
+#include "pando/values/kernel_check.h"
+
+namespace pando::exec::gpu {
+
+enum class CheckSize {
+  kStart,  // a few hundred cases, before a model is loaded
+  kAll,    // several times as many, and larger ones
+};
+
+// Computes random cases of each kernel, the same ones in each call. Throws what the host throws.
+std::vector<KernelCheck> check_kernels(Host& host, CheckSize size);
+
+// kUnsupported for a host that differs, with what differs.
+Status start_test(Host& host);
+
+}  // namespace pando::exec::gpu
