@@ -71,15 +71,18 @@ TEST(GpuProducts, AreThoseOfPlainLoopsAtEveryMagnitude) {
       }
 }
 
-TEST(GpuProducts, TakeScalesThatAreNoF16) {
+TEST(GpuProducts, ReadFewBytesOfWeights) {
   EmulatedHost host;
-  const int k = 256;
-  const scalar::Matrix q8 = matrix_of(kernel::Weights(DType::kQ8_0, 9, k, 3));
-  const scalar::Matrix q4_k = matrix_of(kernel::Weights(DType::kQ4_K, 9, k, 3));
-  EXPECT_TRUE(Matrix::pack(host, q8).scales_are_f16());
-  EXPECT_FALSE(Matrix::pack(host, q4_k).scales_are_f16());
-  EXPECT_EQ(Matrix::pack(host, q8).bytes(), 16u * k / 32 * 34);
-  EXPECT_EQ(Matrix::pack(host, q4_k).bytes(), 16u * k / 32 * 24);
+  const struct {
+    DType type;
+    size_t group_bytes;
+  } sizes[] = {{DType::kQ8_0, 34}, {DType::kQ4_0, 18},   {DType::kQ4_1, 20},
+               {DType::kQ5_1, 24}, {DType::kIQ4_NL, 18}, {DType::kMXFP4, 18},
+               {DType::kQ4_K, 24}, {DType::kQ5_K, 28},   {DType::kQ6_K, 28}};
+  for (const auto [type, group_bytes] : sizes) {
+    const Matrix matrix = Matrix::pack(host, matrix_of(kernel::Weights(type, 9, 256, 3)));
+    EXPECT_EQ(matrix.bytes(), 16 * 8 * group_bytes) << dtype_name(type);  // 16 rows of 8 groups
+  }
 }
 
 TEST(GpuProducts, OutputsOfAStackStandOneAfterAnother) {

@@ -14,8 +14,6 @@ class EmulatedHost : public Host {
  public:
   explicit EmulatedHost(WorkGroupOptions options = {}) : options_(options) {}
 
-  void set_options(WorkGroupOptions options) { options_ = options; }
-
   std::string name() const override { return "emulated"; }
   void write(const Buffer& to, size_t offset, const void* from, size_t n) override;
   void read(const Buffer& from, size_t offset, void* to, size_t n) override;

@@ -20,8 +20,9 @@ WeightForm form_of(DType type) {
   if (type == DType::kBF16) return WeightForm::kBF16;
   if (type == DType::kBF16Dot) return WeightForm::kDot;
   const GroupForm form = group_form(type);
-  if (form.factor_len < kGroup) return WeightForm::kHalves;
-  if (form.code_bits != 4) return WeightForm::kBytes;
+  if (form.code_bits == 8) return WeightForm::kBytes;
+  if (form.code_bits == 5) return WeightForm::kFives;
+  if (form.code_bits == 6) return WeightForm::kSixes;
   return code_table(type) != nullptr ? WeightForm::kTable : WeightForm::kNibbles;
 }
 
@@ -80,20 +81,39 @@ Buffer bytes_of(Host& host, const scalar::Matrix& from) {
   return buffer_of(host, tiled(std::span<const int8_t>(even), from.n(), whole, kGroup / 2));
 }
 
-// Sixteen bytes for each group: places in the table in order, or with an offset integers i and
-// i + 16 in byte i.
-template <class Place>
-Buffer nibbles_of(Host& host, const scalar::Matrix& from, bool in_order, const Place& place_of) {
-  const std::span<const int8_t> q = from.integers();
-  std::vector<uint8_t> packed(q.size() / 2);
+// Integers as they are stored, or their places in a table.
+template <class Code>
+std::vector<uint8_t> codes_of(const scalar::Matrix& from, const Code& code_of) {
+  std::vector<uint8_t> codes(from.integers().size());
+  std::ranges::transform(from.integers(), codes.begin(),
+                         [&](int8_t q) { return static_cast<uint8_t>(code_of(q)); });
+  return codes;
+}
+
+// The low four bits of codes, sixteen bytes for each group: two codes in order in a byte, or codes
+// i and i + 16.
+Buffer nibbles_of(Host& host, const std::vector<uint8_t>& codes, int n, bool in_order) {
+  std::vector<uint8_t> packed(codes.size() / 2);
   for (size_t i = 0; i < packed.size(); ++i) {
     const size_t group = i / (kGroup / 2) * kGroup, byte = i % (kGroup / 2);
     const size_t low = group + (in_order ? 2 * byte : byte);
     const size_t high = in_order ? low + 1 : low + kGroup / 2;
-    packed[i] = static_cast<uint8_t>(place_of(q[low]) | place_of(q[high]) << 4);
+    packed[i] = static_cast<uint8_t>((codes[low] & 15) | codes[high] << 4);
   }
   const std::span<const uint8_t> bytes(packed);
-  return buffer_of(host, tiled(bytes, from.n(), bytes.size() / from.n(), kGroup / 2));
+  return buffer_of(host, tiled(bytes, n, bytes.size() / n, kGroup / 2));
+}
+
+// The bits above: n_bits for each code in words of 32.
+Buffer high_bits_of(Host& host, const std::vector<uint8_t>& codes, int n, int n_bits) {
+  const size_t word_len = 32 / n_bits;
+  std::vector<uint32_t> words(codes.size() / word_len);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const size_t at = i % word_len, shift = at % 4 * 8 + at / 4 * n_bits;
+    words[i / word_len] |= static_cast<uint32_t>(codes[i] >> 4) << shift;
+  }
+  const std::span<const uint32_t> all(words);
+  return buffer_of(host, tiled(all, n, all.size() / n, 1));
 }
 
 std::array<uint32_t, 4> table_of(DType type, int8_t (&integers)[16]) {
@@ -124,6 +144,7 @@ Matrix Matrix::pack(Host& host, const scalar::Matrix& from) {
   to.n_ = from.n();
   to.k_ = from.k();
   to.form_ = form_of(from.type());
+  const GroupForm form = group_form(from.type());
   if (!from.values().empty()) {
     to.words_ = values_of(host, from, to.form_);
     return to;
@@ -131,13 +152,14 @@ Matrix Matrix::pack(Host& host, const scalar::Matrix& from) {
   if (to.form_ == WeightForm::kTable) {
     int8_t integers[16];
     to.table_ = table_of(from.type(), integers);
-    to.words_ = nibbles_of(host, from, true, [&](int8_t integer) {
-      return static_cast<int>(std::ranges::find(integers, integer) - integers);
-    });
-  } else if (to.form_ == WeightForm::kNibbles) {
-    const int offset = group_form(from.type()).offset;
-    to.table_[0] = static_cast<uint32_t>(offset);
-    to.words_ = nibbles_of(host, from, false, [&](int8_t integer) { return integer + offset; });
+    const auto codes = codes_of(
+        from, [&](int8_t q) { return std::ranges::find(integers, q) - std::begin(integers); });
+    to.words_ = nibbles_of(host, codes, from.n(), true);
+  } else if (form.code_bits >= 4 && form.code_bits < 8) {
+    to.table_[0] = static_cast<uint32_t>(form.offset);
+    const auto codes = codes_of(from, [&](int8_t q) { return q + form.offset; });
+    to.words_ = nibbles_of(host, codes, from.n(), false);
+    if (form.code_bits > 4) to.high_ = high_bits_of(host, codes, from.n(), form.code_bits - 4);
   } else {
     to.words_ = bytes_of(host, from);
   }

@@ -13,7 +13,18 @@
 namespace pando::exec::gpu {
 
 // A pair of kernels in kernels/list.h: products.h and value_products.h say how they store weights.
-enum class WeightForm { kBytes, kHalves, kIntegerRows, kNibbles, kTable, kF32, kF16, kBF16, kDot };
+enum class WeightForm {
+  kBytes,
+  kIntegerRows,
+  kNibbles,
+  kFives,
+  kSixes,
+  kTable,
+  kF32,
+  kF16,
+  kBF16,
+  kDot
+};
 
 // W of n rows (outputs) and k columns (inputs).
 class Matrix {
@@ -24,11 +35,12 @@ class Matrix {
   int n() const { return n_; }
   int k() const { return k_; }
   size_t bytes() const {
-    return words_.bytes() + scales_.bytes() + minima_.bytes() + factors_.bytes();
+    return words_.bytes() + high_.bytes() + scales_.bytes() + minima_.bytes() + factors_.bytes();
   }
 
   WeightForm form() const { return form_; }
   const Buffer& words() const { return words_; }
+  const Buffer& high() const { return high_; }        // the fifth and sixth bits, or empty
   const Buffer& scales() const { return scales_; }    // f16, or f32 if one of them is no f16
   const Buffer& minima() const { return minima_; }    // the same, or empty
   const Buffer& factors() const { return factors_; }  // two signed bytes each, or empty
@@ -39,7 +51,7 @@ class Matrix {
   DType type_ = DType::kF32;
   int n_ = 0, k_ = 0;
   WeightForm form_ = WeightForm::kF32;
-  Buffer words_, scales_, minima_, factors_;
+  Buffer words_, high_, scales_, minima_, factors_;
   bool scales_are_f16_ = false;
   std::array<uint32_t, 4> table_ = {};
 };

@@ -13,9 +13,10 @@ constexpr struct {
   Kernel few, many;
 } kProducts[] = {
     {Kernel::few_bytes, Kernel::many_bytes},
-    {Kernel::few_halves, Kernel::many_halves},
     {Kernel::few_integer_rows, Kernel::many_integer_rows},
     {Kernel::few_nibbles, Kernel::many_nibbles},
+    {Kernel::few_fives, Kernel::many_fives},
+    {Kernel::few_sixes, Kernel::many_sixes},
     {Kernel::few_table, Kernel::many_table},
     {Kernel::few_f32, Kernel::many_f32},
     {Kernel::few_f16, Kernel::many_f16},
@@ -83,6 +84,7 @@ void Products::multiply_groups(const Matrix& matrix, const Rows& x, Rows& y, siz
   const bool is_rows = matrix.form() == WeightForm::kIntegerRows;
   const Integers& inputs = is_rows ? integer_rows(x) : groups(x);
   const Arg args[] = {&matrix.words(),
+                      &matrix.high(),
                       &matrix.scales(),
                       &matrix.minima(),
                       &matrix.factors(),

@@ -47,8 +47,8 @@ DEVICE GLOBAL float* attend_result(const AttendResults* to, const AttendBlock* b
 DEVICE void attend_end(const AttendResults* to, const AttendBlock* block, const AttendShared* at,
                        const AttendState* state, s32 head_dim, s32 n_max, const float* sums) {
   const s32 team = ATTEND_TEAM(n_max), q = THREAD / team, t = THREAD % team;
-  UNROLL for (s32 k = 0; k < 2; ++k)
-    if (t + team * k < 16) at->partial[q * 16 + t + team * k] = state->lanes[k];
+  UNROLL for (s32 k = 0; k < 2; ++k) if (t + team * k < 16) at->partial[q * 16 + t + team * k] =
+      state->lanes[k];
   BARRIER();
   if (t == 0 && q < block->n) {
     const float sum = sum16_(at->partial + q * 16);
@@ -163,9 +163,9 @@ DEVICE AttendSpan attend_merged(AttendSpan a, AttendSpan b) {
 // The states of a row's spans become its output: a binary counter, then from the right. Each thread
 // has channels of its own. Group: index into merged rows, head.
 KERNEL(ATTEND_HALF)
-void attend_merge(const GLOBAL u32* merged_rows, const GLOBAL u32* rows,
-                  const GLOBAL float* states, const GLOBAL float* sinks, GLOBAL float* out,
-                  s32 first_row, s32 span_len, s32 n_heads, s32 head_dim) {
+void attend_merge(const GLOBAL u32* merged_rows, const GLOBAL u32* rows, const GLOBAL float* states,
+                  const GLOBAL float* sinks, GLOBAL float* out, s32 first_row, s32 span_len,
+                  s32 n_heads, s32 head_dim) {
   SHARED(AttendSpan, stack, [ATTEND_LEVELS][ATTEND_HALF]);
   const s32 head = GROUP(1);
   const u32 row = merged_rows[first_row + GROUP(0)];
@@ -182,7 +182,8 @@ void attend_merge(const GLOBAL u32* merged_rows, const GLOBAL u32* rows,
         b.sum = state[1];
         b.acc = state[2 + c];
       }
-      for (s32 pairs = span; (pairs & 1) != 0; pairs >>= 1) b = attend_merged(stack[--n][THREAD], b);
+      for (s32 pairs = span; (pairs & 1) != 0; pairs >>= 1)
+        b = attend_merged(stack[--n][THREAD], b);
       stack[n++][THREAD] = b;
     }
     AttendSpan all = stack[--n][THREAD];

@@ -6,9 +6,9 @@
 
 // Adds the value of position j, at an offset of its page. seen: bits of the queries that see it,
 // unless all do.
-DEVICE void attend_add_value(const AttendPages* kv, const AttendShared* at,
-                             const GLOBAL u8* values, s32 offset, s32 j, u32 seen, s32 is_whole,
-                             s32 type, s32 n_max, float* sums) {
+DEVICE void attend_add_value(const AttendPages* kv, const AttendShared* at, const GLOBAL u8* values,
+                             s32 offset, s32 j, u32 seen, s32 is_whole, s32 type, s32 n_max,
+                             float* sums) {
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
   const LOCAL u32* const weights = at->weights + ATTEND_WEIGHT(n_max, j, first);
   UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
@@ -25,10 +25,10 @@ DEVICE void attend_add_value(const AttendPages* kv, const AttendShared* at,
 DEVICE void attend_scale_sums(const AttendShared* at, s32 n_max, float* sums) {
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
   UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-    UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
-      float* const sum = sums + i * ATTEND_CHANNELS(n_max) + k;
-      *sum = mul(*sum, at->factors[first + i]);
-    }
+      UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
+    float* const sum = sums + i * ATTEND_CHANNELS(n_max) + k;
+    *sum = mul(*sum, at->factors[first + i]);
+  }
 }
 
 DEVICE void attend_add_floats(const AttendPages* kv, const AttendBlock* block,
@@ -48,8 +48,8 @@ DEVICE void attend_add_floats(const AttendPages* kv, const AttendBlock* block,
     }
     for (; j < end; ++j) {
       u32 seen = 0;
-      UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-        if (j >= at->begins[first + i] && j < at->ends[first + i]) seen |= 1u << i;
+      UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max);
+                  ++i) if (j >= at->begins[first + i] && j < at->ends[first + i]) seen |= 1u << i;
       if (seen != 0)
         attend_add_value(kv, at, values, j - page * len, j, seen, 0, type, n_max, sums);
     }
@@ -70,7 +70,7 @@ DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s3
       const s32 value = (s8)(word >> (8 * b));
       const LOCAL u32* const weights = at->weights + ATTEND_WEIGHT(n_max, j + b, first);
       UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-        whole[i * ATTEND_CHANNELS(n_max) + k] += (s32)weights[i] * value;
+          whole[i * ATTEND_CHANNELS(n_max) + k] += (s32)weights[i] * value;
     }
   }
 }

@@ -11,8 +11,8 @@
 #include "exec/gpu/kernels/pieces.h"
 
 #define ATTEND_THREADS 128
-#define ATTEND_HALF 64    // threads that have the same queries
-#define ATTEND_SUMS 32    // weighted sums of a thread: queries times channels
+#define ATTEND_HALF 64  // threads that have the same queries
+#define ATTEND_SUMS 32  // weighted sums of a thread: queries times channels
 #define ATTEND_PARTIAL 256
 
 #define KV_F32 0
@@ -171,21 +171,20 @@ DEVICE void attend_score_floats(const AttendPages* kv, const AttendBlock* block,
   UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i) score[i] = 0.0f;
   for (s32 c = 0; c < kv->head_dim; c += 4) {
     float key[4];
-    UNROLL for (s32 k = 0; k < 4; ++k)
-      key[k] = attend_value(keys, type, (c + k) * kv->page_len + offset);
+    UNROLL for (s32 k = 0; k < 4; ++k) key[k] =
+        attend_value(keys, type, (c + k) * kv->page_len + offset);
     UNROLL for (s32 k = 0; k < 4; ++k) {
       const LOCAL u32* const q = at->queries + (c + k) * n_max + first;
-      UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-        score[i] = FMA(F32_OF_BITS(q[i]), key[k], score[i]);
+      UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i) score[i] =
+          FMA(F32_OF_BITS(q[i]), key[k], score[i]);
     }
   }
   UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-    attend_put_score(block, at, n_max, j, first + i, score[i]);
+      attend_put_score(block, at, n_max, j, first + i, score[i]);
 }
 
 DEVICE void attend_score_integers(const AttendPages* kv, const AttendBlock* block,
-                                  const AttendShared* at, const AttendSegment* segment,
-                                  s32 n_max) {
+                                  const AttendShared* at, const AttendSegment* segment, s32 n_max) {
   const s32 j = THREAD % ATTEND_HALF, first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
   if (j < segment->begin || j >= segment->end || first >= block->n) return;
   const s32 page = j / kv->page_len, offset = j - page * kv->page_len;
@@ -199,9 +198,8 @@ DEVICE void attend_score_integers(const AttendPages* kv, const AttendBlock* bloc
     UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i) sum[i] = dot4(q[i], key, sum[i]);
   }
   const float scale = attend_int8_scale(kv, segment->first_page, j, kv->keys);
-  UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-    attend_put_score(block, at, n_max, j, first + i,
-                     mul((float)sum[i], mul(at->scales[first + i], scale)));
+  UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i) attend_put_score(
+      block, at, n_max, j, first + i, mul((float)sum[i], mul(at->scales[first + i], scale)));
 }
 
 // ------------------------------------------------------------------------------------ weights

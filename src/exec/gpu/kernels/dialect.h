@@ -100,11 +100,11 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 
 // Products and sums that are never contracted.
 #if defined(PANDO_PTX)
-#define PANDO_PTX_OPERATION(name, instruction)                           \
-  DEVICE float name(float a, float b) {                                  \
-    float result;                                                        \
+#define PANDO_PTX_OPERATION(name, instruction)                       \
+  DEVICE float name(float a, float b) {                              \
+    float result;                                                    \
     ASM(instruction " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)); \
-    return result;                                                       \
+    return result;                                                   \
   }
 PANDO_PTX_OPERATION(mul, "mul.rn.f32")
 PANDO_PTX_OPERATION(add, "add.rn.f32")

@@ -9,12 +9,14 @@
   /* many_products.h */      \
   X(few_bytes, 256)          \
   X(many_bytes, 256)         \
-  X(few_halves, 256)         \
-  X(many_halves, 256)        \
   X(few_integer_rows, 256)   \
   X(many_integer_rows, 256)  \
   X(few_nibbles, 256)        \
   X(many_nibbles, 256)       \
+  X(few_fives, 256)          \
+  X(many_fives, 256)         \
+  X(few_sixes, 256)          \
+  X(many_sixes, 256)         \
   X(few_table, 256)          \
   X(many_table, 256)         \
   /* value_products.h */     \

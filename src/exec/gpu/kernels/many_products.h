@@ -37,7 +37,7 @@ DEVICE void load_factors(const s32 codes, const GroupProduct* p, s32 g0, ManyMov
   if (output >= p->n_outputs) return;
   const u64 at = ((u64)(output >> 3) * p->n_groups + g) * 8 + (output & 7);
   move->scale = half_or_float(p->scales, p->is_half, at);
-  if (codes == CODES_HALVES) {
+  if (codes == CODES_SIXES) {
     move->second = half_factor(p->factors[at], 0);
     move->third = half_factor(p->factors[at], 1);
   } else if (p->minima != 0) {
@@ -87,7 +87,7 @@ DEVICE void many_step(const s32 codes, const s32 has_minima, const LOCAL u32* a,
   const s32 lane = THREAD & 31;
   s32 c[4] = {SUM_BEGIN, SUM_BEGIN, SUM_BEGIN, SUM_BEGIN};
   s32 second[4] = {SUM_BEGIN, SUM_BEGIN, SUM_BEGIN, SUM_BEGIN};
-  if (codes == CODES_HALVES) {
+  if (codes == CODES_SIXES) {
     mma_16x8x16(c, a, b, MANY_STRIDE, lane);
     mma_16x8x16(second, a + 4, b + 4, MANY_STRIDE, lane);
   } else {
@@ -97,7 +97,7 @@ DEVICE void many_step(const s32 codes, const s32 has_minima, const LOCAL u32* a,
     const LOCAL float* const row = row_factors + (lane >> 2) + (i >> 1) * 8;
     const LOCAL float* const tile = tile_factors + (lane & 3) * 2 + (i & 1);
     float sum = float_of_sum(c[i]);
-    if (codes == CODES_HALVES)
+    if (codes == CODES_SIXES)
       sum = FMA(float_of_sum(second[i]), tile[4 * MANY_HALF], mul(sum, tile[2 * MANY_HALF]));
     acc[i] = FMA(sum, mul(row[0], tile[0]), acc[i]);
     if (has_minima) acc[i] = FMA(row[2 * MANY_HALF], tile[2 * MANY_HALF], acc[i]);
@@ -166,7 +166,8 @@ DEVICE void many_rows(const s32 codes, const GroupProduct* p, LOCAL u32x4* xs, L
     many_rows(codes, &p, MANY_ARRAYS);                     \
   }
 GROUP_PRODUCT_KERNELS(bytes, CODES_BYTES)
-GROUP_PRODUCT_KERNELS(halves, CODES_HALVES)
 GROUP_PRODUCT_KERNELS(integer_rows, CODES_ROWS)
 GROUP_PRODUCT_KERNELS(nibbles, CODES_NIBBLES)
+GROUP_PRODUCT_KERNELS(fives, CODES_FIVES)
+GROUP_PRODUCT_KERNELS(sixes, CODES_SIXES)
 GROUP_PRODUCT_KERNELS(table, CODES_TABLE)

@@ -7,30 +7,36 @@
 #include "exec/gpu/kernels/quantise.h"
 
 // How integers are stored.
-#define CODES_BYTES 0    // 32 bytes
-#define CODES_HALVES 1   // the same; each half of a group has a factor
-#define CODES_ROWS 2     // the same; all groups of a row share a scale
-#define CODES_NIBBLES 3  // 16 bytes; byte i has integers i and i + 16, less an offset
-#define CODES_TABLE 4    // 16 bytes of integers in order, places in a table
+#define CODES_BYTES 0  // 32 bytes
+#define CODES_ROWS 1   // the same; all groups of a row share a scale
+#define CODES_NIBBLES \
+  2                    // 16 bytes; byte i has the low bits of integers i and i + 16, plus an offset
+#define CODES_FIVES 3  // the same, and a word: bit w of byte b is the fifth of integer 4 w + b
+#define CODES_SIXES \
+  4                    // the same, and a word for each half: bits 2 w and 2 w + 1 of byte b are the
+                       // highest of its integer 4 w + b; each half has a factor
+#define CODES_TABLE 5  // 16 bytes of integers in order, places in a table
 
-#define GROUP_PRODUCT_PARAMETERS                                                              \
-  const GLOBAL u32 *words, const GLOBAL u16 *scales, const GLOBAL u16 *minima,                \
-      const GLOBAL u16 *factors, s32 is_half, u32 table0, u32 table1, u32 table2, u32 table3, \
-      const GLOBAL u32 *x, const GLOBAL float *x_scales, const GLOBAL float *x_sums,          \
-      GLOBAL float *y, s32 n_rows, s32 n_outputs, s32 n_groups, s32 first, s32 width
-#define GROUP_PRODUCT                                                                             \
-  {                                                                                               \
-    words, scales, minima, factors, is_half, table0, table1, table2, table3, x, x_scales, x_sums, \
-        y, n_rows, n_outputs, n_groups, first, width                                              \
+#define GROUP_PRODUCT_PARAMETERS                                                                \
+  const GLOBAL u32 *words, const GLOBAL u32 *high, const GLOBAL u16 *scales,                    \
+      const GLOBAL u16 *minima, const GLOBAL u16 *factors, s32 is_half, u32 table0, u32 table1, \
+      u32 table2, u32 table3, const GLOBAL u32 *x, const GLOBAL float *x_scales,                \
+      const GLOBAL float *x_sums, GLOBAL float *y, s32 n_rows, s32 n_outputs, s32 n_groups,     \
+      s32 first, s32 width
+#define GROUP_PRODUCT                                                                           \
+  {                                                                                             \
+    words, high, scales, minima, factors, is_half, table0, table1, table2, table3, x, x_scales, \
+        x_sums, y, n_rows, n_outputs, n_groups, first, width                                    \
   }
 
 typedef struct {
   const GLOBAL u32* words;
+  const GLOBAL u32* high;     // [n_groups, 8 outputs], CODES_SIXES: [n_groups, 2, 8 outputs]
   const GLOBAL u16* scales;   // f16, or f32 where not is_half
   const GLOBAL u16* minima;   // the same, or null
-  const GLOBAL u16* factors;  // two signed bytes, with CODES_HALVES
+  const GLOBAL u16* factors;  // two signed bytes, with CODES_SIXES
   s32 is_half;
-  u32 table0, table1, table2, table3;  // sixteen signed bytes; table0 is the offset of nibbles
+  u32 table0, table1, table2, table3;  // sixteen signed bytes; table0 is the offset otherwise
   const GLOBAL u32* x;                 // [n_rows, n_groups, 8]
   const GLOBAL float* x_scales;        // [n_rows, n_groups]; CODES_ROWS: [n_rows]
   const GLOBAL float* x_sums;          // [n_rows, n_groups]
@@ -42,9 +48,18 @@ DEVICE float half_or_float(const GLOBAL u16* values, s32 is_half, u64 i) {
   return is_half ? WIDEN_F16(values, i) : ((const GLOBAL float*)values)[i];
 }
 
-// Four nibbles of the bytes of `nibbles`, less the offset.
-DEVICE u32 less_offset(u32 nibbles, u32 offset) {
-  return (((nibbles & 0x0f0f0f0fu) | 0x80808080u) - offset * 0x01010101u) ^ 0x80808080u;
+// Four integers of the bytes of `codes`, less the offset.
+DEVICE u32 less_offset(u32 codes, u32 offset) {
+  return ((codes | 0x80808080u) - offset * 0x01010101u) ^ 0x80808080u;
+}
+
+// Four integers of fewer than eight bits: low bits from `low`, and high ones from the lowest bits
+// of the bytes of `high`.
+DEVICE u32 join_bits(const s32 codes, u32 low, u32 high, u32 offset) {
+  u32 joined = low & 0x0f0f0f0fu;
+  if (codes == CODES_FIVES) joined |= (high & 0x01010101u) << 4;
+  if (codes == CODES_SIXES) joined |= (high & 0x03030303u) << 4;
+  return less_offset(joined, offset);
 }
 
 // The signed bytes of the table at the lowest four digits of `places`.
@@ -61,12 +76,15 @@ DEVICE u32x4 load_half(const s32 codes, const GroupProduct* p, s32 tile, s32 g, 
   const u64 at = (u64)tile * p->n_groups + g;
   if (codes < CODES_NIBBLES) return from[(at * 2 + half_index) * 8 + output];
   u32x4 q = from[at * 8 + output];
-  if (codes == CODES_NIBBLES) {
-    const s32 shift = half_index * 4;
-    q.x = less_offset(q.x >> shift, p->table0);
-    q.y = less_offset(q.y >> shift, p->table0);
-    q.z = less_offset(q.z >> shift, p->table0);
-    q.w = less_offset(q.w >> shift, p->table0);
+  if (codes < CODES_TABLE) {
+    const s32 low = half_index * 4, bits = codes == CODES_SIXES ? 2 : 1;
+    u32 high = 0;
+    if (codes == CODES_FIVES) high = p->high[at * 8 + output] >> low;
+    if (codes == CODES_SIXES) high = p->high[(at * 2 + half_index) * 8 + output];
+    q.x = join_bits(codes, q.x >> low, high, p->table0);
+    q.y = join_bits(codes, q.y >> low, high >> bits, p->table0);
+    q.z = join_bits(codes, q.z >> low, high >> 2 * bits, p->table0);
+    q.w = join_bits(codes, q.w >> low, high >> 3 * bits, p->table0);
     return q;
   }
   const u32 left = half_index ? q.z : q.x, right = half_index ? q.w : q.y;
@@ -99,24 +117,35 @@ DEVICE float half_factor(u16 factors, s32 half_index) {
   SHARED(float, row_sums, [2 * FEW_ROWS * STAGE_GROUPS])
 #define FEW_ARRAYS sums, weight_scales, weight_minima, row_scales, row_sums
 
+// The integers of a group of one output.
+typedef struct {
+  u32x4 halves[2];
+} GroupWords;
+
+DEVICE void load_group(const s32 codes, const GroupProduct* p, s32 g, GroupWords* q) {
+  const u32x4 zeros = {0, 0, 0, 0};
+  q->halves[0] = q->halves[1] = zeros;
+  if (g >= p->n_groups) return;
+  q->halves[0] = load_half(codes, p, GROUP(0), g, 0, THREAD & 7);
+  q->halves[1] = load_half(codes, p, GROUP(0), g, 1, THREAD & 7);
+}
+
 // Sums of group g for all rows, into sums[row][place of the group][output].
-DEVICE void sum_group(const s32 codes, const GroupProduct* p, s32 row0, s32 n_rows, s32 g,
-                      LOCAL float* sums) {
-  const s32 output = THREAD & 7;
-  const u32x4 q0 = load_half(codes, p, GROUP(0), g, 0, output);
-  const u32x4 q1 = load_half(codes, p, GROUP(0), g, 1, output);
+DEVICE void sum_group(const s32 codes, const GroupProduct* p, const GroupWords* q, s32 row0,
+                      s32 n_rows, s32 g, LOCAL float* sums) {
   u16 factors = 0;
-  if (codes == CODES_HALVES) factors = p->factors[((u64)GROUP(0) * p->n_groups + g) * 8 + output];
+  if (codes == CODES_SIXES)
+    factors = p->factors[((u64)GROUP(0) * p->n_groups + g) * 8 + (THREAD & 7)];
   for (s32 row = 0; row < n_rows; ++row) {
     const GLOBAL u32x4* const x =
         (const GLOBAL u32x4*)p->x + ((u64)(row0 + row) * p->n_groups + g) * 2;
-    const s32 sum = dot16(q0, x[0], 0);
+    const s32 sum = dot16(q->halves[0], x[0], 0);
     float value;
-    if (codes == CODES_HALVES)
-      value = FMA((float)dot16(q1, x[1], 0), half_factor(factors, 1),
+    if (codes == CODES_SIXES)
+      value = FMA((float)dot16(q->halves[1], x[1], 0), half_factor(factors, 1),
                   mul((float)sum, half_factor(factors, 0)));
     else
-      value = (float)dot16(q1, x[1], sum);
+      value = (float)dot16(q->halves[1], x[1], sum);
     sums[row * STAGE_GROUPS * 8 + THREAD] = value;
   }
 }
@@ -130,11 +159,13 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
   float acc = 0.0f;
   u32 total = 0;
   s32 turn = 0;
+  GroupWords q;
+  load_group(codes, p, THREAD >> 3, &q);
   for (s32 g0 = 0; g0 < p->n_groups; g0 += STAGE_GROUPS, turn ^= 256) {
     LOCAL float* const stage_sums = sums + turn * FEW_ROWS;
     const s32 g = g0 + (THREAD >> 3), g_of_row = g0 + (THREAD & 31);
     if (g < p->n_groups) {
-      sum_group(codes, p, row0, n_rows, g, stage_sums);
+      sum_group(codes, p, &q, row0, n_rows, g, stage_sums);
       const u64 at = ((u64)GROUP(0) * p->n_groups + g) * 8 + (THREAD & 7);
       if (codes != CODES_ROWS)
         weight_scales[turn + THREAD] = half_or_float(p->scales, p->is_half, at);
@@ -145,6 +176,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
       row_scales[turn + THREAD] = p->x_scales[at];
       row_sums[turn + THREAD] = p->x_sums[at];
     }
+    load_group(codes, p, g + STAGE_GROUPS, &q);  // on its way during the chains
     BARRIER();
     const s32 n = p->n_groups - g0 < STAGE_GROUPS ? p->n_groups - g0 : STAGE_GROUPS;
     for (s32 i = 0; is_output && i < n; ++i) {
