@@ -117,6 +117,7 @@ TEST(GpuPages, RowsAreWrittenAsPlainLoopsWriteThem) {
         write_row(pages, row, all.row(row), all.row(row) + width);
       barriers.expect(plain.on_device(), [&](Host& host) {
         const PagePool pool(host, plain.groups, kPages);
+        host.fill(pool.memory, 0, 0xff, pool.memory.bytes());
         const Buffer begin = upload(host, kSlotBegin), slots = upload(host, kSlots);
         const Rows rows = upload(host, all);
         write_rows(host, pool, group, layer, {begin, slots},

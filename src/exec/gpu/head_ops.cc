@@ -1,7 +1,6 @@
 #include "exec/gpu/head_ops.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -22,11 +21,22 @@ Rotation rotation_of(Host& host, const RopeTable& rope, int context) {
   return rotation;
 }
 
-// By QkNorm. That of all heads together comes before a head is alone.
-constexpr int32_t kHeadNorms[] = {NORM_NONE, NORM_RMS, NORM_RMS_TURNED, NORM_NONE,
-                                  NORM_LAYER_PER_HEAD};
-static_assert(static_cast<int>(model::QkNorm::kPerHeadTurned) == 2);
-static_assert(static_cast<int>(model::QkNorm::kLayerPerHead) + 1 == std::size(kHeadNorms));
+int32_t steps_of_heads(const model::ModelSpec& spec) {
+  const int32_t steps = HEAD_TURN | (spec.value_norm ? HEAD_VALUES : 0);
+  switch (spec.qk_norm) {
+    using enum model::QkNorm;
+    case kNone:
+    case kFullWidth:  // before a head is alone
+      break;
+    case kPerHead:
+      return steps | HEAD_NORM;
+    case kPerHeadTurned:
+      return steps | HEAD_NORM_TURNED;
+    case kLayerPerHead:
+      return steps | HEAD_SUBTRACT_MEAN | HEAD_NORM;
+  }
+  return steps;
+}
 
 // The columns of a layer's products.
 struct HeadColumns {
@@ -87,6 +97,7 @@ KeysAndValues project(Host& host, const HeadCall& call, const Values& qkv_bias,
   }
   const bool needs_spare = columns.n_keys > columns.n_values;
   if (needs_spare) spare.resize(host, all.n, columns.n_keys);
+  const int32_t norm_stride = spec.qk_norm == model::QkNorm::kLayerPerHead ? heads.head_dim : 0;
   const Arg args[] = {&all.values,
                       for_all ? nullptr : &qkv_bias.buffer,
                       &q_norm.buffer,
@@ -102,8 +113,8 @@ KeysAndValues project(Host& host, const HeadCall& call, const Values& qkv_bias,
                       static_cast<int32_t>(columns.n_keys / head_dim),
                       heads.head_dim,
                       call.rotation.half,
-                      kHeadNorms[static_cast<int>(spec.qk_norm)],
-                      int32_t{spec.value_norm},
+                      steps_of_heads(spec),
+                      norm_stride,
                       spec.rms_eps};
   host.launch(Kernel::head_project, {all.n, static_cast<uint32_t>(all.width / head_dim)}, args);
   if (columns.n_keys == 0) return {};

@@ -3,12 +3,10 @@
 
 #define ROW_PART 1024  // columns of a work group that has a part of a row
 
-// Of a norm; NORM_LAYER_PER_HEAD has weights for each head.
+// Norms of rows.
 #define NORM_NONE 0
 #define NORM_RMS 1
 #define NORM_LAYER 2
-#define NORM_RMS_TURNED 3  // after the rotation
-#define NORM_LAYER_PER_HEAD 4
 
 // What row_norm does with y and x.
 #define NORM_ONLY 0       // x = norm(y)
@@ -22,3 +20,10 @@
 #define ACTIVATION_SQUARED_RELU 4  // from here on without a gate
 #define ACTIVATION_UNGATED_GELU 5
 #define ACTIVATION_UNGATED_GELU_TANH 6
+
+// What happens to heads, in this order.
+#define HEAD_VALUES 1         // RMSNorm of values
+#define HEAD_SUBTRACT_MEAN 2  // of queries and keys, as the others
+#define HEAD_NORM 4
+#define HEAD_TURN 8
+#define HEAD_NORM_TURNED 16

@@ -3,32 +3,8 @@
 
 #include "exec/gpu/kernels/rows.h"
 
-#define HEAD_THREADS 128
+#define HEAD_THREADS 64
 #define HEAD_MOST 512  // channels of a head, whole steps of sums in lanes
-
-// The sum of x, [WHOLE_STEPS(n)], or of its squares. Behind it x may be written.
-DEVICE float sum_of_head(const LOCAL float* x, s32 n, s32 squared, LOCAL float* lanes) {
-  if (THREAD < 16) lanes[THREAD] = lane_sum(x, x, squared, n, 0.0f);
-  BARRIER();
-  return sum16_(lanes);
-}
-
-DEVICE float rms_factor(const LOCAL float* x, s32 n, float eps, LOCAL float* lanes) {
-  return DIV(1.0f, SQRT(add(DIV(sum_of_head(x, n, 1, lanes), (float)n), eps)));
-}
-
-// x becomes its norm. weight: [n].
-DEVICE void norm_head(LOCAL float* x, const GLOBAL float* weight, s32 n, s32 is_layer_norm,
-                      float eps, LOCAL float* lanes) {
-  if (is_layer_norm) {
-    const float mean = DIV(sum_of_head(x, n, 0, lanes), (float)n);
-    for (s32 i = THREAD; i < n; i += HEAD_THREADS) x[i] = sub(x[i], mean);
-    BARRIER();
-  }
-  const float r = rms_factor(x, n, eps, lanes);
-  for (s32 i = THREAD; i < n; i += HEAD_THREADS) x[i] = mul(mul(x[i], r), weight[i]);
-  BARRIER();
-}
 
 // Turns the first 2 * n_pairs channels.
 DEVICE void turn_head(LOCAL float* x, const GLOBAL float* cosines, const GLOBAL float* sines,
@@ -38,50 +14,53 @@ DEVICE void turn_head(LOCAL float* x, const GLOBAL float* cosines, const GLOBAL 
     x[i] = FMA(a, cosines[i], -mul(b, sines[i]));
     x[i + n_pairs] = FMA(b, cosines[i], mul(a, sines[i]));
   }
-  BARRIER();
 }
 
 // all: [n_rows, stride], heads of head_dim channels each: n_heads of queries, gates up to
 // first_key, n_kv of keys, then as many of values, or none. GROUP(0) is a row, GROUP(1) one of
 // these heads. spare: [n_rows, n_kv, head_dim], values that are the keys before norm and rotation,
-// or null. cosines, sines: [context, n_pairs]; growth: [n_rows] factors of queries, or null.
+// or null. cosines, sines: [context, n_pairs]; growth: [n_rows] factors of queries, or null. steps:
+// of codes.h, in their order; norm_stride: from a head's weights of norms to those of the next.
 KERNEL(HEAD_THREADS)
 void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL float* q_norm,
                   const GLOBAL float* k_norm, const GLOBAL float* cosines,
                   const GLOBAL float* sines, const GLOBAL u32* positions,
                   const GLOBAL float* growth, GLOBAL float* spare, u64 stride, s32 n_heads,
-                  s32 first_key, s32 n_kv, s32 head_dim, s32 n_pairs, s32 norm, s32 norms_values,
+                  s32 first_key, s32 n_kv, s32 head_dim, s32 n_pairs, s32 steps, s32 norm_stride,
                   float eps) {
   SHARED(float, x, [HEAD_MOST]);
-  SHARED(float, lanes, [32]);  // those of values are the last
-  const s32 row = GROUP(0), head = GROUP(1);
-  const s32 is_query = head < n_heads, key = head - first_key, is_key = key >= 0 && key < n_kv;
+  SHARED(float, lanes, [16]);
+  const s32 row = GROUP(0), head = GROUP(1), key = head - first_key;
+  const s32 is_query = head < n_heads, is_key = key >= 0 && key < n_kv, is_value = key >= n_kv;
+  const GLOBAL float* weight = is_query ? q_norm + head * norm_stride : k_norm + key * norm_stride;
+  const u64 turn = (u64)positions[row] * n_pairs;
   GLOBAL float* own = all + (u64)row * stride + (u64)(head * head_dim);
+  GLOBAL float* to_values = is_key && spare ? spare + ((u64)row * n_kv + key) * head_dim : own;
+  const s32 has_values = is_value || (is_key && spare);
   for (s32 i = THREAD; i < WHOLE_STEPS(head_dim); i += HEAD_THREADS) {
     x[i] = i < head_dim ? own[i] : 0.0f;
     if (bias && i < head_dim) x[i] = add(x[i], bias[head * head_dim + i]);
   }
   BARRIER();
-  float factor = 1.0f;
-  if (key >= n_kv || (is_key && spare)) {  // values
-    GLOBAL float* to = is_key ? spare + ((u64)row * n_kv + key) * head_dim : own;
-    const float r = norms_values ? rms_factor(x, head_dim, eps, lanes + 16) : 1.0f;
-    for (s32 i = THREAD; i < head_dim; i += HEAD_THREADS) to[i] = mul(x[i], r);
-    if (!is_key) return;
-    BARRIER();  // before others turn x
+  // Every step has both barriers, whether the head takes it or not.
+  for (s32 step = HEAD_VALUES; step <= HEAD_NORM_TURNED; step *= 2) {
+    const s32 takes =
+        step == HEAD_VALUES ? has_values : (is_query || is_key) && (steps & step) != 0;
+    if (takes && THREAD < 16)
+      lanes[THREAD] = lane_sum(x, x, step != HEAD_SUBTRACT_MEAN, head_dim, 0.0f);
+    BARRIER();
+    const float of_each = DIV(sum16_(lanes), (float)head_dim);
+    const float r = DIV(1.0f, SQRT(add(of_each, eps)));
+    if (takes && step == HEAD_TURN) turn_head(x, cosines + turn, sines + turn, n_pairs);
+    for (s32 i = THREAD; takes && i < head_dim; i += HEAD_THREADS) {
+      if (step == HEAD_VALUES) to_values[i] = (steps & HEAD_VALUES) != 0 ? mul(x[i], r) : x[i];
+      if (step == HEAD_SUBTRACT_MEAN) x[i] = sub(x[i], of_each);
+      if (step == HEAD_NORM || step == HEAD_NORM_TURNED) x[i] = mul(mul(x[i], r), weight[i]);
+    }
+    BARRIER();
   }
-  if (is_query || is_key) {
-    const s32 is_layer_norm = norm == NORM_LAYER_PER_HEAD;
-    const GLOBAL float* weight = is_query ? q_norm : k_norm;
-    if (is_layer_norm) weight += (is_query ? head : key) * head_dim;
-    if (norm == NORM_RMS || is_layer_norm)
-      norm_head(x, weight, head_dim, is_layer_norm, eps, lanes);
-    turn_head(x, cosines + (u64)positions[row] * n_pairs, sines + (u64)positions[row] * n_pairs,
-              n_pairs);
-    if (norm == NORM_RMS_TURNED) norm_head(x, weight, head_dim, 0, eps, lanes);
-    if (is_query && growth) factor = growth[row];
-  }
-  for (s32 i = THREAD; i < head_dim; i += HEAD_THREADS) own[i] = mul(x[i], factor);
+  const float factor = is_query && growth ? growth[row] : 1.0f;
+  for (s32 i = THREAD; !is_value && i < head_dim; i += HEAD_THREADS) own[i] = mul(x[i], factor);
 }
 
 // attended: [n_rows, n]; gates: columns [n, 2 n) of all.

@@ -29,26 +29,26 @@
   X(few_dot, 256)            \
   X(many_dot, 256)           \
   /* rows.h */               \
-  X(row_norm, 256)           \
-  X(row_bias, 256)           \
-  X(row_scale, 256)          \
-  X(row_gather, 256)         \
-  X(row_activate, 256)       \
-  X(row_logits, 256)         \
+  X(row_norm, 128)           \
+  X(row_bias, 128)           \
+  X(row_scale, 128)          \
+  X(row_gather, 128)         \
+  X(row_activate, 128)       \
+  X(row_logits, 128)         \
   X(row_greatest, 256)       \
-  X(row_weighted, 256)       \
-  X(row_gate, 256)           \
+  X(row_weighted, 128)       \
+  X(row_gate, 128)           \
   /* heads.h */              \
-  X(head_project, 128)       \
-  X(head_gate, 256)          \
+  X(head_project, 64)        \
+  X(head_gate, 128)          \
   /* pages.h */              \
-  X(page_write_f32, 128)     \
-  X(page_write_f16, 128)     \
-  X(page_write_bf16, 128)    \
-  X(page_write_int8, 128)    \
-  X(page_copy_32, 128)       \
-  X(page_copy_16, 128)       \
-  X(page_copy_int8, 128)     \
+  X(page_write_f32, 64)      \
+  X(page_write_f16, 64)      \
+  X(page_write_bf16, 64)     \
+  X(page_write_int8, 64)     \
+  X(page_copy_32, 64)        \
+  X(page_copy_16, 64)        \
+  X(page_copy_int8, 64)      \
   /* attention.h */          \
   X(attend_f32_wide, 128)    \
   X(attend_f32_narrow, 128)  \

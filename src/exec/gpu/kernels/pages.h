@@ -4,7 +4,7 @@
 
 #include "exec/gpu/kernels/quantise.h"
 
-#define PAGE_THREADS 128
+#define PAGE_THREADS 64
 #define F16_MOST 65504.0f
 
 #define PAGE_F32(x) (x)
@@ -79,8 +79,7 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
   find_most(key, value, head_dim, most);
   const float key_most = most[0] < LEAST_AMAX ? 0.0f : most[0];
   const float value_most = most[PAGE_THREADS] < LEAST_AMAX ? 0.0f : most[PAGE_THREADS];
-  const float key_factor = key_most == 0.0f ? 0.0f : DIV(127.0f, key_most);
-  const float value_factor = value_most == 0.0f ? 0.0f : DIV(127.0f, value_most);
+  const float key_factor = factor_of(key_most), value_factor = factor_of(value_most);
   const s32 scales = INT8_SCALES(page_len, head_dim), dims = INT8_VALUE_DIMS(head_dim);
   for (u32 s = slot_begin[row]; s < slot_begin[row + 1]; ++s) {
     const s32 offset = (s32)slots[2 * s + 1];

@@ -5,7 +5,8 @@
 #include "exec/gpu/kernels/codes.h"
 #include "exec/gpu/kernels/pieces.h"
 
-#define ROW_THREADS 256
+#define ROW_THREADS 128
+#define GREATEST_THREADS 256
 #define ROW_STAGE 2048  // columns that are in shared memory at a time
 
 // Columns of part GROUP(1) of a row.
@@ -27,64 +28,48 @@ DEVICE float lane_sum(const LOCAL float* x, const LOCAL float* y, s32 of_product
   return lane;
 }
 
-// A row before its norm.
-typedef struct {
-  const GLOBAL float* y;
-  const GLOBAL float* bias;  // or null
-  const GLOBAL float* x;     // y is added to it before the norm; or null
-  s32 n;
-  float factor;  // of y in that sum
-  float mean;    // subtracted
-} NormRow;
-
-DEVICE float norm_input(NormRow row, s32 i) {
-  float value = row.y[i];
-  if (row.bias) value = add(value, row.bias[i]);
-  if (row.x) value = add(row.x[i], mul(value, row.factor));
-  return sub(value, row.mean);
-}
-
-// The sum of the row, or of its squares. stage: [ROW_STAGE]; lanes: [16].
-DEVICE float sum_of_row(NormRow row, s32 squared, LOCAL float* stage, LOCAL float* lanes) {
-  float lane = 0.0f;
-  for (s32 begin = 0; begin < row.n; begin += ROW_STAGE) {
-    const s32 left = row.n - begin, n = left < ROW_STAGE ? left : ROW_STAGE;
-    for (s32 i = THREAD; i < WHOLE_STEPS(n); i += ROW_THREADS)
-      stage[i] = i < n ? norm_input(row, begin + i) : 0.0f;
-    BARRIER();
-    if (THREAD < 16) lane = lane_sum(stage, stage, squared, n, lane);
-    BARRIER();
-  }
-  if (THREAD < 16) lanes[THREAD] = lane;
-  BARRIER();
-  return sum16_(lanes);
+// Column i of a row before its norm; bias, x: null if they are not added.
+DEVICE float norm_input(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL float* x,
+                        float factor, s32 i) {
+  const float value = bias ? add(y[i], bias[i]) : y[i];
+  return x ? add(x[i], mul(value, factor)) : value;
 }
 
 // Columns [first, first + n) of x, by the mode. weight: [n], behind it a bias if there is one;
-// null: no norm. y may be x.
+// null: no norm. y may be x: nobody else reads the columns that a thread writes.
 KERNEL(ROW_THREADS)
 void row_norm(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL float* weight,
               GLOBAL float* x, u64 stride, s32 first, s32 n, s32 norm, s32 has_norm_bias, s32 mode,
               float eps, float factor) {
   SHARED(float, stage, [ROW_STAGE]);
   SHARED(float, lanes, [16]);
-  const u64 at = (u64)GROUP(0) * stride + (u64)first;
-  GLOBAL float* to = x + at;
-  NormRow row;
-  row.y = y + at;
-  row.bias = bias;
-  row.x = mode == NORM_AFTER_ADD ? to : 0;
-  row.n = n;
-  row.factor = factor;
-  row.mean = 0.0f;
-  float r = 1.0f;
-  if (norm == NORM_LAYER) row.mean = DIV(sum_of_row(row, 0, stage, lanes), (float)n);
-  if (norm != NORM_NONE)
-    r = DIV(1.0f, SQRT(add(DIV(sum_of_row(row, 1, stage, lanes), (float)n), eps)));
-  // Nobody else reads the columns that a thread writes.
+  const GLOBAL float* from = y + (u64)GROUP(0) * stride + first;
+  GLOBAL float* to = x + (u64)GROUP(0) * stride + first;
+  const GLOBAL float* sum_with = mode == NORM_AFTER_ADD ? to : 0;
+  float mean = 0.0f, r = 1.0f;
+  // Two sums: of the values for their mean, if it counts, and of squares.
+  for (s32 squared = norm == NORM_LAYER ? 0 : norm == NORM_NONE ? 2 : 1; squared < 2; ++squared) {
+    float lane = 0.0f;
+    for (s32 begin = 0; begin < n; begin += ROW_STAGE) {
+      const s32 left = n - begin, n_staged = left < ROW_STAGE ? left : ROW_STAGE;
+      for (s32 i = THREAD; i < WHOLE_STEPS(n_staged); i += ROW_THREADS)
+        stage[i] =
+            i < n_staged ? sub(norm_input(from, bias, sum_with, factor, begin + i), mean) : 0.0f;
+      BARRIER();
+      if (THREAD < 16) lane = lane_sum(stage, stage, squared, n_staged, lane);
+      BARRIER();
+    }
+    if (THREAD < 16) lanes[THREAD] = lane;
+    BARRIER();
+    const float of_each = DIV(sum16_(lanes), (float)n);
+    if (squared)
+      r = DIV(1.0f, SQRT(add(of_each, eps)));
+    else
+      mean = of_each;
+  }
   for (s32 i = THREAD; i < n; i += ROW_THREADS) {
-    float value = norm_input(row, i);
-    if (norm != NORM_NONE) value = mul(mul(value, r), weight[i]);
+    float value = norm_input(from, bias, sum_with, factor, i);
+    if (norm != NORM_NONE) value = mul(mul(sub(value, mean), r), weight[i]);
     if (has_norm_bias) value = add(value, weight[n + i]);
     to[i] = mode == NORM_THEN_ADD ? add(to[i], mul(value, factor)) : value;
   }
@@ -158,21 +143,21 @@ void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor,
 
 // Columns of the largest value of each row, and the value; of equal ones the first. NaN is never
 // larger; a row that begins with NaN has column 0, as the engine's sampler decides.
-KERNEL(ROW_THREADS)
+KERNEL(GREATEST_THREADS)
 void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* values, s32 n) {
-  SHARED(float, most, [ROW_THREADS]);
-  SHARED(u32, column, [ROW_THREADS]);
+  SHARED(float, most, [GREATEST_THREADS]);
+  SHARED(u32, column, [GREATEST_THREADS]);
   const GLOBAL float* row = x + (u64)GROUP(0) * n;
   float own = -INFINITE;
   u32 at = ~0u;
-  for (s32 i = THREAD; i < n; i += ROW_THREADS)
+  for (s32 i = THREAD; i < n; i += GREATEST_THREADS)
     if (row[i] > own || (row[i] == own && at == ~0u)) {
       own = row[i];
       at = (u32)i;
     }
   most[THREAD] = own;
   column[THREAD] = at;
-  for (s32 half_n = ROW_THREADS / 2; half_n > 0; half_n /= 2) {
+  for (s32 half_n = GREATEST_THREADS / 2; half_n > 0; half_n /= 2) {
     BARRIER();
     if (THREAD < half_n) {
       const float other = most[THREAD + half_n];
