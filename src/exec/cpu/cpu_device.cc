@@ -34,7 +34,7 @@ class CpuDevice final : public Device {
   std::vector<std::string> warnings() const override { return kernel::refused_kernels(); }
 
   Result<std::vector<KernelCheck>> check_kernels() const override {
-    return invalid_option("device", "is '{}', expected one with kernels of a GPU", name());
+    return invalid_option("device", "is '{}', expected emulated, opencl or cuda", name());
   }
 
   Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
