@@ -75,8 +75,9 @@ void FiberStack::change(FiberStack& from, FiberStack& to) {
   __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 }
 
-void FiberStack::arrive([[maybe_unused]] FiberStack& left) {
-  __sanitizer_finish_switch_fiber(nullptr, &left.bottom_, &left.n_bytes_);
+void FiberStack::arrive([[maybe_unused]] FiberStack& first) {
+  __sanitizer_finish_switch_fiber(nullptr, first.bottom_ == nullptr ? &first.bottom_ : nullptr,
+                                  first.n_bytes_ == 0 ? &first.n_bytes_ : nullptr);
 }
 
 }  // namespace pando::exec::gpu

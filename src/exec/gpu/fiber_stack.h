@@ -17,8 +17,9 @@ class FiberStack {
 
   // Leaves `from`, on which the call runs, for `to`. Returns when somebody switches to `from`.
   static void change(FiberStack& from, FiberStack& to);
-  // The first call of entry(). `left`: the stack that was left for it.
-  static void arrive(FiberStack& left);
+  // The first call of entry(). `first`: the stack of the thread, which leaves itself for the first
+  // of all new stacks.
+  static void arrive(FiberStack& first);
 
  private:
   std::unique_ptr<char[]> memory_;
