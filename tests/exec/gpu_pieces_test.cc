@@ -130,6 +130,7 @@ TEST(GpuWorkGroup, SharedMemoryBeginsAsNan) {
   const s32 from[] = {0, 10};
   s32 to[2] = {};
   take_barriers_met();
+  place = {};
   run_work_group(2, [&] { pass_on(from, to, 2); }, {});
   const std::vector<int> barriers = take_barriers_met();
   ASSERT_EQ(barriers.size(), 1u);
