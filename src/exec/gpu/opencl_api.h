@@ -62,7 +62,7 @@ const Api& api();
 inline constexpr int32_t kDeviceNotFound = -1, kAllocationFailed = -4, kOutOfResources = -5,
                          kOutOfHostMemory = -6, kInvalidBufferSize = -61,
                          kNoPlatform = -1001;  // of the loader
-inline constexpr uint64_t kAllDevices = 0xFFFFFFFF, kGpuType = 1 << 2;
+inline constexpr uint64_t kAllDevices = 0xFFFFFFFF, kCpuType = 1 << 1, kGpuType = 1 << 2;
 inline constexpr uint32_t kDeviceType = 0x1000, kSingleFpConfig = 0x101B, kGlobalMemSize = 0x101F,
                           kLocalMemSize = 0x1023, kCompilerAvailable = 0x1028, kDeviceName = 0x102B,
                           kDriverVersion = 0x102D, kExtensions = 0x1030;

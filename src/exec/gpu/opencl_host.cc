@@ -79,6 +79,8 @@ Offer offer_of(opencl::DeviceId* device) {
 std::string build_options(opencl::DeviceId* device) {
   std::string options = "-cl-std=CL1.2";
   const auto config = number_of<uint64_t>(device, opencl::kSingleFpConfig);
+  if ((number_of<uint64_t>(device, opencl::kDeviceType) & opencl::kCpuType) != 0)
+    options += " -DPANDO_CPU";
   if ((config & opencl::kFpDivideSqrt) != 0) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   return options;
 }

@@ -29,7 +29,11 @@ typedef uint4 u32x4;
 #define THREAD ((s32)get_local_id(0))
 #define GROUP(d) ((s32)get_group_id(d))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#if defined(PANDO_CPU)  // a compiler of code for a processor, which takes minutes otherwise
+#define UNROLL _Pragma("nounroll")
+#else
 #define UNROLL _Pragma("unroll")
+#endif
 #define FMA(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define F32_OF_BITS(x) as_float((u32)(x))
 #define BITS_OF_F32(x) as_uint((float)(x))
