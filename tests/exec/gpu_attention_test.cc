@@ -1,6 +1,4 @@
 // Attention of a device against the scalar executor's, over random prefix trees.
-#include "exec/gpu/attention.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +6,11 @@
 #include <cstddef>
 #include <cstring>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 #include "base/numbers/weight_types.h"
-#include "exec/gpu/emulated_host.h"
+#include "exec/gpu/attention.h"
+#include "exec/gpu_testing.h"
 #include "exec/scalar/attention.h"
 
 namespace pando::exec::gpu {
@@ -169,21 +167,20 @@ void AttentionScene::hide_tiles() {
 Floats AttentionScene::expected() {
   ThreadPool pool(1);
   const kernel::KvView pages = view();
-  return scalar::attend(
-             {.pages = {pages,
-                        kLayer,
-                        {},
-                        {},
-                        case_.in_windows ? plan_.windows.task_pages : plan_.task_pages},
-              .heads = heads_,
-              .scale = scale(),
-              .score_cap = case_.cap,
-              .window = case_.window,
-              .sinks = sinks_,
-              .positions = plan_.positions,
-              .last_seen = plan_.positions,
-              .tasks = plan_.tasks},
-             q_, pool)
+  return scalar::attend({.pages = {pages,
+                                   kLayer,
+                                   {},
+                                   {},
+                                   case_.in_windows ? plan_.windows.task_pages : plan_.task_pages},
+                         .heads = heads_,
+                         .scale = scale(),
+                         .score_cap = case_.cap,
+                         .window = case_.window,
+                         .sinks = sinks_,
+                         .positions = plan_.positions,
+                         .last_seen = plan_.positions,
+                         .tasks = plan_.tasks},
+                        q_, pool)
       .values;
 }
 
@@ -216,9 +213,8 @@ Floats AttentionScene::found(Host& host, size_t scratch_bytes) const {
   PagePool pool(host, {shape_}, n_pages_);
   const std::vector<std::byte> memory = device_memory();
   host.write(pool.memory, 0, memory.data(), memory.size());
-  Rows q, out;
-  q.resize(host, q_.n, q_.width);
-  host.write(q.values, 0, q_.values.data(), q_.values.size() * sizeof(float));
+  const Rows q = upload(host, q_);
+  Rows out;
   const Values sinks = Values::of(host, sinks_in_base_2(sinks_));
   Attention attention(host, scratch_bytes);
   attention.set_plan(plan_);
@@ -232,13 +228,7 @@ Floats AttentionScene::found(Host& host, size_t scratch_bytes) const {
                     .window = case_.window,
                     .sinks = sinks},
                    q, out);
-  Floats values(out.n * out.width);
-  host.read(out.values, 0, values.data(), values.size() * sizeof(float));
-  return values;
-}
-
-bool are_same(const Floats& a, const Floats& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  return download(host, out);
 }
 
 constexpr AttentionCase kCases[] = {
@@ -274,48 +264,18 @@ constexpr AttentionCase kCases[] = {
      .longest = 80},
 };
 
-constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward, ThreadOrder::kBackward,
-                                   ThreadOrder::kShuffled};
-
 TEST(GpuAttention, HasTheScalarBitsInAnyOrderOfThreads) {
   uint32_t seed = 0;
+  Barriers barriers;
   for (const AttentionCase& c : kCases) {
-    AttentionScene scene(c, ++seed);
+    SCOPED_TRACE(++seed);
+    AttentionScene scene(c, seed);
     const Floats expected = scene.expected();
-    for (const ThreadOrder order : kOrders) {
-      EmulatedHost host({.order = order});
-      const size_t scratch_bytes = order == ThreadOrder::kForward ? size_t{1} << 20 : 3000;
-      EXPECT_TRUE(are_same(scene.found(host, scratch_bytes), expected))
-          << "case " << seed << ", order " << static_cast<int>(order) << ", rows "
-          << scene.plan().n_rows();
-    }
-  }
-}
-
-// True if some order of threads gives other bits, or an error, without this barrier.
-bool is_needed(const AttentionScene& scene, const Floats& expected, int barrier) {
-  return std::ranges::any_of(kOrders, [&](ThreadOrder order) {
-    EmulatedHost host({.order = order, .removed_barrier = barrier});
-    try {
-      return !are_same(scene.found(host, size_t{1} << 20), expected);
-    } catch (const std::runtime_error&) {
-      return true;
-    }
-  });
-}
-
-TEST(GpuAttention, NeedsEachOfItsBarriers) {
-  for (const int i : {0, 3}) {
-    AttentionScene scene(kCases[i], 1);
-    const Floats expected = scene.expected();
+    barriers.expect(expected, [&](Host& host) { return scene.found(host, size_t{1} << 20); });
     EmulatedHost host;
-    take_barriers_met();
-    scene.found(host, size_t{1} << 20);
-    const std::vector<int> barriers = take_barriers_met();
-    EXPECT_GE(barriers.size(), 6u);
-    for (const int barrier : barriers)
-      EXPECT_TRUE(is_needed(scene, expected, barrier)) << "case " << i << ", barrier " << barrier;
+    EXPECT_TRUE(same_bits(scene.found(host, 3000), expected)) << "rows in turns";
   }
+  EXPECT_EQ(barriers.needed, barriers.met);
 }
 
 }  // namespace

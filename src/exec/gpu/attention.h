@@ -58,8 +58,7 @@ class Attention {
   const Form& form_of(const AttentionCall& call);
   void launch_items(const AttentionCall& call, const Form& form, ItemRange range, bool is_wide,
                     const Rows& q, const Rows& out);
-  void launch_merges(const AttentionCall& call, const Form& form, ItemRange range,
-                     const Rows& out);
+  void launch_merges(const AttentionCall& call, const Form& form, ItemRange range, const Rows& out);
 
   Host& host_;
   size_t scratch_bytes_;

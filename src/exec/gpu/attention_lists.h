@@ -13,11 +13,11 @@ namespace pando::exec::gpu {
 // Layers that agree in this have the same lists.
 struct AttentionForm {
   uint32_t page_len, tile_len, span_len;
-  uint32_t window;          // positions; 0: none
-  uint32_t rows_each;       // rows of a block
-  uint32_t wide_from;       // rows of a block from which the kernels for many queries take it
-  uint64_t most_states;     // of one turn, if its rows are more than one
-  bool in_windows;          // pages are the plan's window pages
+  uint32_t window;       // positions; 0: none
+  uint32_t rows_each;    // rows of a block
+  uint32_t wide_from;    // rows of a block from which the kernels for many queries take it
+  uint64_t most_states;  // of one turn, if its rows are more than one
+  bool in_windows;       // pages are the plan's window pages
   bool operator==(const AttentionForm&) const = default;
 };
 

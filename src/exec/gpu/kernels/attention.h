@@ -104,7 +104,7 @@ DEVICE void attend_block(const AttendPages* kv, const AttendBlock* block, const 
 
 // Group: item, KV head, part of its query heads. items: five u32 each, AttentionItem.
 #define ATTEND_KERNEL(name, type, n_max, widest_head)                                           \
-  KERNEL(ATTEND_THREADS)                                                                        \
+  KERNEL_OF(ATTEND_THREADS, 4)                                                                  \
   void name(const GLOBAL u8* pages, const GLOBAL u32* task_pages, const GLOBAL u32* items,      \
             const GLOBAL u32* segments, const GLOBAL u32* rows, const GLOBAL float* q,          \
             const GLOBAL float* sinks, GLOBAL float* states, GLOBAL float* out, u64 page_bytes, \

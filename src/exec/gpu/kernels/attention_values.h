@@ -13,7 +13,7 @@ DEVICE void attend_add_value(const AttendPages* kv, const AttendShared* at, cons
   const LOCAL u32* const weights = at->weights + ATTEND_WEIGHT(n_max, j, first);
   UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
     const s32 c = THREAD % ATTEND_HALF + ATTEND_HALF * k;
-    if (c >= kv->head_dim) continue;
+    if (c >= kv->head_dim) break;
     const float value = attend_value(values, type, offset * kv->head_dim + c);
     UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i) {
       float* const sum = sums + i * ATTEND_CHANNELS(n_max) + k;
@@ -63,7 +63,7 @@ DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s3
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
   UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
     const s32 c = THREAD % ATTEND_HALF + ATTEND_HALF * k;
-    if (c >= head_dim) continue;
+    if (c >= head_dim) break;
     const u32 word = words[c];
     UNROLL for (s32 b = 0; b < 4; ++b) {
       if (j + b < begin || j + b >= end) continue;

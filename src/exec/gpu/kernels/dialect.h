@@ -102,6 +102,13 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 #include "exec/gpu/kernels/emulate.h"
 #endif
 
+// KERNEL that may take as many registers as let so many groups run on a multiprocessor.
+#if defined(__CUDACC__)
+#define KERNEL_OF(threads, n_groups) extern "C" __global__ __launch_bounds__(threads, n_groups)
+#else
+#define KERNEL_OF(threads, n_groups) KERNEL(threads)
+#endif
+
 // Products and sums that are never contracted.
 #if defined(PANDO_PTX)
 #define PANDO_PTX_OPERATION(name, instruction)                       \
