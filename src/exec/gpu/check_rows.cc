@@ -130,6 +130,18 @@ void check_mixture(CheckCases& cases) {
   cases.compare("rows of experts", expected, gated);
 }
 
+void check_inputs(CheckCases& cases) {
+  const auto width = static_cast<size_t>(cases.uniform(1, 300));
+  const scalar::Rows gates = cases.rows(kRows, width), inputs = cases.rows(kRows, 3 * width);
+  Rows on_device = cases.upload(gates);
+  gate_inputs(cases.host(), cases.upload(inputs), width, on_device);
+  scalar::Rows expected = gates;
+  for (uint32_t row = 0; row < kRows; ++row)
+    for (size_t i = 0; i < width; ++i)
+      expected.row(row)[i] = scalar::gelu(gates.row(row)[i]) * inputs.row(row)[width + i];
+  cases.compare("activations", expected, on_device);
+}
+
 }  // namespace
 
 void check_rows(CheckCases& cases) {
@@ -141,6 +153,7 @@ void check_rows(CheckCases& cases) {
       check_activation(cases, static_cast<Activation>(i));
     for (const float cap : {0.0f, 2.0f}) check_logits(cases, cap);
     check_mixture(cases);
+    check_inputs(cases);
   }
 }
 

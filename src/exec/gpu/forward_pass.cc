@@ -25,16 +25,18 @@ ForwardPass::ForwardPass(Host& host, const Weights& weights, const ExecutorOptio
     : host_(host),
       weights_(weights),
       spec_(spec_of_share(weights.on_host.spec, weights.on_host.share)),
+      first_layer_(layers_of_share(weights.on_host.spec, weights.on_host.share).first),
       products_(host),
       attention_(host, spec_, options, sizes, products_),
-      feed_forwards_(host, spec_, products_) {}
+      feed_forwards_(host, spec_, products_),
+      layer_inputs_(host, weights, products_) {}
 
 void ForwardPass::forward(const StepPlan& plan, const float* before) {
   PANDO_CHECK((before == nullptr) == weights_.on_host.share.is_first());
   attention_.begin(plan);
-  if (before == nullptr) {
-    embed(plan.tokens);
-  } else {
+  if (before == nullptr || spec_.layer_input_dim > 0) embed(plan.tokens);
+  layer_inputs_.begin(plan.tokens, x_);
+  if (before != nullptr) {
     x_.resize(host_, plan.n_rows(), static_cast<size_t>(spec_.d_model));
     host_.write(x_.values, 0, before, x_.n * x_.width * sizeof(float));
   }
@@ -57,7 +59,7 @@ void ForwardPass::embed(std::span<const Token> tokens) {
   }
   scalar::scale(on_host_.data(), spec_.embedding_scale, on_host_.size());
   x_.resize(host_, static_cast<uint32_t>(tokens.size()), width);
-  if (!on_host_.empty()) host_.write(x_.values, 0, on_host_.data(), on_host_.size() * sizeof(float));
+  host_.write(x_.values, 0, on_host_.data(), on_host_.size() * sizeof(float));
 }
 
 const Rows& ForwardPass::normed(const Values& norm, Rows& to) {
@@ -82,6 +84,10 @@ void ForwardPass::run_layer(int layer) {
   }
   if (kind.feed_forward != FeedForward::kNone)
     add_feed_forward(layer, spec_.parallel ? before_ : normed(norm, h_));
+  if (spec_.layer_input_dim > 0) {
+    layer_inputs_.run(first_layer_ + layer, weights, x_, part_);
+    add_part(host_, spec_, {}, weights.values(Role::kInputSumNorm), part_, x_);
+  }
   const scalar::Values& factor = weights_.on_host.layers[layer].values(Role::kScale);
   if (!factor.empty()) scale_rows(host_, factor[0], x_);
 }

@@ -10,6 +10,7 @@
 #include "exec/gpu/attention_layer.h"
 #include "exec/gpu/feed_forward.h"
 #include "exec/gpu/host.h"
+#include "exec/gpu/layer_inputs.h"
 #include "exec/gpu/products.h"
 #include "exec/gpu/rows.h"
 #include "exec/gpu/weights.h"
@@ -46,9 +47,11 @@ class ForwardPass {
   Host& host_;
   const Weights& weights_;
   model::ModelSpec spec_;  // of the stage
+  int first_layer_;        // of the stage, in the model
   Products products_;
   AttentionLayers attention_;
   FeedForwards feed_forwards_;
+  LayerInputs layer_inputs_;
   Rows x_;                             // the residual stream
   Rows h_, before_, attended_, part_;  // of a layer
   Rows result_;

@@ -15,8 +15,7 @@ Status check_gpu_model(const model::ModelSpec& spec, std::string_view device) {
   const std::pair<bool, std::string_view> others[] = {
       {spec.n_recurrent_layers() > 0, "recurrent layers"},
       {spec.has_latent(), "latent attention"},
-      {spec.both_ways, "rows that see both ways"},
-      {spec.layer_input_dim > 0, "inputs of layers"}};
+      {spec.both_ways, "rows that see both ways"}};
   for (const auto& [has_it, what] : others)
     if (has_it)
       return unsupported("the model ({}) has {}, expected attention and feed-forwards alone on {}",

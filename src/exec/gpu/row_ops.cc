@@ -130,4 +130,11 @@ void scale_by_gate(Host& host, const Rows& h, const Values& gate, Rows& y) {
   host.launch(Kernel::row_gate, {y.n}, args);
 }
 
+void gate_inputs(Host& host, const Rows& inputs, size_t first, Rows& gates) {
+  PANDO_CHECK(inputs.n == gates.n && first + gates.width <= inputs.width);
+  const Arg args[] = {&gates.values, &inputs.values, static_cast<int32_t>(gates.width),
+                      uint64_t{inputs.width}, uint64_t{first}};
+  host.launch(Kernel::row_gate_inputs, parts_of_rows(gates.n, gates.width), args);
+}
+
 }  // namespace pando::exec::gpu

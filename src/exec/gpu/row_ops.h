@@ -60,6 +60,9 @@ void greatest(Host& host, const Rows& logits, Buffer& ids, Buffer& values);
 void add_weighted_rows(Host& host, const Rows& y, const Buffer& rows, const Buffer& weights,
                        const Values& bias, Rows& sums);
 
+// gates becomes gelu(gates) times as many columns of inputs, from column `first` on.
+void gate_inputs(Host& host, const Rows& inputs, size_t first, Rows& gates);
+
 // y *= sigmoid(sum16(h gate)), row by row. gate: [width of h].
 void scale_by_gate(Host& host, const Rows& h, const Values& gate, Rows& y);
 

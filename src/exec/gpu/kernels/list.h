@@ -38,6 +38,7 @@
   X(row_greatest, 256)       \
   X(row_weighted, 128)       \
   X(row_gate, 128)           \
+  X(row_gate_inputs, 128)    \
   /* heads.h */              \
   X(head_project, 64)        \
   X(head_gate, 128)          \

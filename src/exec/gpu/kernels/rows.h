@@ -128,6 +128,14 @@ void row_activate(const GLOBAL float* inner, const GLOBAL float* bias, GLOBAL fl
   }
 }
 
+// gates: [n_rows, n]; inputs: [n_rows, width], of which n columns count.
+KERNEL(ROW_THREADS)
+void row_gate_inputs(GLOBAL float* gates, const GLOBAL float* inputs, s32 n, u64 width, u64 first) {
+  GLOBAL float* row = gates + (u64)GROUP(0) * n;
+  const GLOBAL float* own = inputs + (u64)GROUP(0) * width + first;
+  EACH_COLUMN(i, n) row[i] = mul(gelu_(row[i]), own[i]);
+}
+
 // bias: [n], or null; cap 0: none.
 KERNEL(ROW_THREADS)
 void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor, float factor,
