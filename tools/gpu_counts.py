@@ -19,7 +19,7 @@ def row(name, n_bytes, f32, s8):
         by = {"memory": n_bytes / bandwidth / 1e6, "f32": f32 / f32_rate / 1e9, "s8": s8 / s8_rate / 1e9}
         slowest = max(by, key=by.get)
         times.append(f"{by[slowest]:.3g} ({slowest})")
-    return f"| {name} | {n_bytes / 1e9:.3g} | {f32 / 1e9:.3g} | {s8 / 1e9:.4g} | {' | '.join(times)} |"
+    return f"| {name} | {n_bytes / 1e9:.3g} | {f32 / 1e9:.4g} | {s8 / 1e9:.4g} | {' | '.join(times)} |"
 
 
 def step(rows, is_q8):
@@ -35,7 +35,8 @@ def attention(rows, keys, shared):
     return n_bytes, LAYERS * rows * HEADS * keys * HEAD_DIM * 2, 0
 
 
-print("| | GB read | 10^9 f32 | 10^9 s8 | " + ", ms | ".join(CARDS) + ", ms |\n|---" * 1 + "|---" * 6 + "|")
+print("| a step's products, or attention | GB read | 10^9 f32 | 10^9 s8 | " + ", ms | ".join(CARDS) + ", ms |\n|---" +
+      "|---" * 6 + "|")
 for is_q8, weights in ((True, "q8_0"), (False, "f16")):
     for rows in (1, 16, 512):
         print(row(f"{weights}, {rows} row{'s' if rows > 1 else ''}", *step(rows, is_q8)))
