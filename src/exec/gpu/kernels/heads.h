@@ -36,17 +36,17 @@ void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL floa
   const u64 turn = (u64)positions[row] * n_pairs;
   GLOBAL float* own = all + (u64)row * stride + (u64)(head * head_dim);
   GLOBAL float* to_values = is_key && spare ? spare + ((u64)row * n_kv + key) * head_dim : own;
-  const s32 has_values = is_value || (is_key && spare);
+  const s32 turned_steps = is_query || is_key ? steps & ~HEAD_VALUES : 0;
+  const s32 own_steps = turned_steps | (is_value || (is_key && spare) ? HEAD_VALUES : 0);
   for (s32 i = THREAD; i < WHOLE_STEPS(head_dim); i += HEAD_THREADS) {
     x[i] = i < head_dim ? own[i] : 0.0f;
     if (bias && i < head_dim) x[i] = add(x[i], bias[head * head_dim + i]);
   }
   BARRIER();
-  // Every step has both barriers, whether the head takes it or not.
-  for (s32 step = HEAD_VALUES; step <= HEAD_NORM_TURNED; step *= 2) {
-    const s32 takes =
-        step == HEAD_VALUES ? has_values : (is_query || is_key) && (steps & step) != 0;
-    if (takes && THREAD < 16)
+  // From the first to the last step of the head, each has both barriers.
+  for (s32 step = own_steps & -own_steps; step != 0 && step <= own_steps; step *= 2) {
+    const s32 takes = (own_steps & step) != 0;
+    if (takes && step != HEAD_TURN && THREAD < 16)
       lanes[THREAD] = lane_sum(x, x, step != HEAD_SUBTRACT_MEAN, head_dim, 0.0f);
     BARRIER();
     const float of_each = DIV(sum16_(lanes), (float)head_dim);
