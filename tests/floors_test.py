@@ -37,7 +37,7 @@ BELOW_API = ("base", "hub", "contract", "text", "comm", "exec", "model", "cache"
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"
 # Benchmarks of the kernels themselves.
-KNOWS_EXEC = "src/bench/cpu/"
+KNOWS_EXEC = ("src/bench/cpu/", "src/bench/gpu/")
 LONGEST = 600
 MEDIAN = 200
 

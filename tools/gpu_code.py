@@ -14,7 +14,7 @@ NVIDIA = (75, 80, 86, 89, 90, 120)
 AMD = ("gfx1030", "gfx90a")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # These multiply integers: by tensor cores where there are mma instructions of s8, else four at a time.
-INTEGERS = re.compile(r"(few|many)_(bytes|halves|integer_rows|nibbles|table)$")
+INTEGERS = re.compile(r"(few|many)_(bytes|fives|sixes|integer_rows|nibbles|table)$")
 FIRST_MMA = 80
 # PTX that rounds each operation by itself, as docs/arithmetic.md has it.
 ROUNDED = re.compile(r"(add|sub|mul|fma|div|sqrt)\.rn\.f32")

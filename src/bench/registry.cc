@@ -6,7 +6,8 @@ namespace {
 std::vector<Benchmark>& all() {
   static std::vector<Benchmark> all = [] {
     std::vector<Benchmark> own;
-    for (const auto& part : {speed_benchmarks(), kernel_benchmarks(), exactness_benchmarks()})
+    for (const auto& part :
+         {speed_benchmarks(), kernel_benchmarks(), exactness_benchmarks(), gpu_benchmarks()})
       own.insert(own.end(), part.begin(), part.end());
     return own;
   }();

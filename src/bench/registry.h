@@ -15,6 +15,7 @@ struct Benchmark {
 std::vector<Benchmark> speed_benchmarks();
 std::vector<Benchmark> kernel_benchmarks();
 std::vector<Benchmark> exactness_benchmarks();
+std::vector<Benchmark> gpu_benchmarks();
 
 // All that there are, in the order of `pando bench list`.
 const std::vector<Benchmark>& registered_benchmarks();

@@ -29,7 +29,8 @@ void AttentionLayers::begin(const StepPlan& plan) {
 }
 
 void AttentionLayers::begin(Pages& pages, std::span<const PageCopy> copies,
-                            const std::vector<uint32_t>& begins, const std::vector<KvSlot>& slots) {
+                            const std::vector<uint32_t>& begins,
+                            const std::vector<KvSlot>& slots) {
   if (pages.pool.groups.empty()) return;
   if (poison_pages_) poison(host_, pages.pool, copies, slots);
   copy_pages(host_, pages.pool, copies);
@@ -51,8 +52,9 @@ void AttentionLayers::run(int layer, const LayerWeights& weights, const Rows& h,
     write_rows(host_, pages.pool, place.group, place.layer,
                {pages.slot_begin.buffer(), pages.slots.buffer()}, written);
   const int head_dim = spec_.heads(layer).head_dim;
-  const double scale = spec_.attention_scale == 0.0f ? std::numbers::log2e / std::sqrt(head_dim)
-                                                     : std::numbers::log2e * spec_.attention_scale;
+  const double scale = spec_.attention_scale == 0.0f
+                           ? std::numbers::log2e / std::sqrt(head_dim)
+                           : std::numbers::log2e * spec_.attention_scale;
   const AttentionCall call{.pool = pages.pool,
                            .group = place.group,
                            .layer = place.layer,
