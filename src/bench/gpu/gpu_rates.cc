@@ -75,7 +75,7 @@ std::string gigabytes(double bytes, double seconds) {
 }
 
 void GpuRates::memory() {
-  const size_t n_bytes = harness_.choose(size_t{1} << 20, size_t{1} << 30, size_t{1} << 32);
+  const size_t n_bytes = harness_.choose(size_t{4} << 20, size_t{1} << 30, size_t{1} << 32);
   constexpr size_t kWidth = 4096;
   const auto n = static_cast<uint32_t>(n_bytes / (kWidth * sizeof(float)));
   gpu::Rows from, to;
@@ -134,7 +134,8 @@ void GpuRates::products() {
       for (size_t i = 0; i < stacks.size(); ++i)
         products.multiply(stacks[i], i == 3 ? wide : narrow, y);
     });
-    add(fmt::format("products of a layer, q8_0, width {}, {} rows", d, m), seconds,
+    add(fmt::format("products of a layer, q8_0, width {}, {} row{}", d, m, m > 1 ? "s" : ""),
+        seconds,
         fmt::format("{}, {} Tops/s", gigabytes(static_cast<double>(n_bytes), seconds),
                     number(2 * n_weights * m / seconds / 1e12)));
   }
