@@ -78,6 +78,8 @@ TEST_F(Tgi, ErrorsNameTheFieldsOfTheBody) {
             "parameters.mood");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": 5})"), "parameters");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "mood": 1})"), "mood");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "stream": {}})"), "stream");
+  EXPECT_EQ(blamed(read_tgi_stream_body, R"({"inputs": "P", "stream": 1})"), "stream");
   EXPECT_EQ(json_text(kTgiErrors.body(kFull)),
             R"({"error":"the queue is full","error_type":"overloaded"})");
   EXPECT_EQ(kTgiErrors.last_events(kWrong),
