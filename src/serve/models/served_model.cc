@@ -29,7 +29,7 @@ Result<std::shared_ptr<ServedModel>> open_served(const ModelRecipe& recipe, Load
   engine.kv_memory = room;
   if (recipe.measure) {
     StepTurns::Claim claim;
-    // Steps of others that have to begin by now go first.
+    // Other models' steps that are due go first.
     const auto take_turn = [&] { shared.turns->take(claim, StepTurns::Clock::now()); };
     take_turn();
     const Status status = recipe.measure(*loaded.model, engine, take_turn);
