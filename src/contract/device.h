@@ -45,8 +45,8 @@ class Device {
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;    // "cpu"
   virtual std::string description() const = 0;  // of this machine's, in one line
-  virtual uint64_t memory_bytes() const = 0;    // of its memory, in all; 0: unknown
-  // The reason why this machine cannot compute with it; "": it can. May open a driver.
+  virtual uint64_t memory_bytes() const = 0;    // its total memory; 0: unknown
+  // Says why this machine cannot use the device; "" if it can. May open a driver.
   virtual std::string refusal() const { return {}; }
   // Ranks can divide the outputs of its matrices (tp), and the positions of paths (kvp).
   virtual bool divides_rows() const = 0;
@@ -57,7 +57,7 @@ class Device {
   // and which is not used therefore.
   virtual std::vector<std::string> warnings() const = 0;
 
-  // Compares every bit of each kernel with exec/scalar. kInvalidArgument if there are none.
+  // Compares every bit of each kernel with exec/scalar. kInvalidArgument if the device has none.
   virtual Result<std::vector<KernelCheck>> check_kernels() const = 0;
 
   // Packs the tensors. `source` outlives the model.

@@ -16,8 +16,8 @@
 
 namespace pando::hub {
 
-// Begins names in the folder of a model that are renamed at once, and that no scan of the cache
-// reads.
+// Prefix of temporary names in the folder of a model. They are renamed at once, and scans of the
+// cache skip them.
 inline constexpr const char* kTemporary = ".pando-";
 
 class CachedRepository {
@@ -35,9 +35,9 @@ class CachedRepository {
     return folder_ / "snapshots" / commit;
   }
 
-  // The commit of a branch or tag, or `revision` itself if it is a commit. Empty: it is not here.
+  // The commit of a branch or tag, or `revision` itself if it is a commit; empty if it is unknown.
   std::string commit_of(const std::string& revision) const;
-  // Whole or not at all.
+  // Writes the ref atomically.
   Status write_ref(const std::string& revision, const std::string& commit) const;
 
   // True if the snapshot has the file with its contents.
@@ -56,7 +56,7 @@ struct CachedModel {
   bool has_weights = false, has_tokenizer = false;
 };
 
-// Nothing if no snapshot of this revision is here, or none that holds what the id's choice names.
+// Finds a model. Returns nothing without a snapshot of this revision that holds the id's choice.
 std::optional<CachedModel> find_cached(const std::filesystem::path& cache, const ModelId& id,
                                        const std::string& revision, Need need);
 

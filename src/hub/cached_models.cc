@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFolder = "models--", kBetween = "--";
 
-// The id that "models--org--name" stands for; nothing of other folders.
+// The id that "models--org--name" stands for; nothing for other folders.
 std::optional<ModelId> id_of_folder(const std::string& name) {
   if (!name.starts_with(kFolder)) return std::nullopt;
   std::string id = name.substr(kFolder.size());
@@ -38,14 +38,14 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Branches and tags of a repository that mean this commit.
+// Branches and tags of a repository that name this commit.
 std::vector<std::string> refs_of(const CachedRepository& repository, const std::string& commit) {
   std::vector<std::string> refs = names_below(repository.folder() / "refs");
   std::erase_if(refs, [&](const std::string& ref) { return repository.commit_of(ref) != commit; });
   return refs;
 }
 
-// The name of the blob that a link of a snapshot means; empty for other files.
+// The name of the blob that a snapshot's link points to; empty for other files.
 std::string blob_of(const fs::path& link) {
   std::error_code failure;
   const fs::path target = fs::read_symlink(link, failure);
@@ -59,10 +59,10 @@ uint64_t removed_bytes(const fs::path& path) {
   return failure ? 0 : size;
 }
 
-// Locks of a removal, by their files.
+// The locks that a removal holds, by their files.
 class Locks {
  public:
-  // Takes the lock of a blob, or of one that is not whole. kUnavailable: another process has it.
+  // Takes the lock of a complete or incomplete blob. kUnavailable: another process has it.
   Status take_for(const CachedRepository& repository, const fs::path& blob) {
     const std::string name = blob.filename().string();
     return take(repository.lock(name.substr(0, name.find('.'))));
@@ -79,7 +79,7 @@ class Locks {
   std::map<fs::path, FileLock> locks_;
 };
 
-// True for what a process that ended left: others are renamed at once.
+// True for a temporary file older than an hour. Running processes rename theirs at once.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kHour = 3600;
   struct stat found {};
@@ -92,15 +92,15 @@ class Removal {
   Removal(const CachedRepository& repository, Locks& locks)
       : repository_(repository), locks_(locks) {}
 
-  // Links that fit `choice`, in a snapshot; with an empty one, the snapshot. False: nothing fits.
+  // Removes the links that fit `choice`, or the snapshot if it is empty. False: nothing fits.
   bool remove_from(const fs::path& snapshot, const ModelId& id) {
     if (id.choice.empty()) return fs::remove_all(snapshot, failure_) > 0;
     std::error_code failure;
-    if (fs::is_symlink(snapshot, failure)) return false;  // its files are not the cache's
+    if (fs::is_symlink(snapshot, failure)) return false;  // its files are outside the cache
     const Result<ChosenFiles> files = choose_files(id, names_below(snapshot), Need::kModel);
     if (!files) return false;
     for (const std::string& name : files->weights) fs::remove(snapshot / name, failure_);
-    // Folders that are empty now; one that is not stays.
+    // Removes folders that are empty now.
     for (fs::path at = (snapshot / files->weights[0]).parent_path(); at != snapshot.parent_path();
          at = at.parent_path()) {
       std::error_code not_empty;
@@ -109,8 +109,8 @@ class Removal {
     return true;
   }
 
-  // Removes refs without a snapshot, contents that no link of a snapshot names, and temporary
-  // files. What another process fetches since the removal began stays.
+  // Removes refs without a snapshot, contents without a link, and temporary files. Keeps files that
+  // another process has fetched since the removal began.
   void sweep() {
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
@@ -118,7 +118,7 @@ class Removal {
     std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
     std::erase_if(blobs,
                   [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
-    std::set<std::string> needed;  // by links that were there when the locks were taken
+    std::set<std::string> needed;  // by links that existed when the locks were taken
     for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
       for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
     for (const fs::path& blob : blobs)

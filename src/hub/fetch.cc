@@ -65,7 +65,7 @@ class Fetch {
     return shards;
   }
 
-  // Brings files that the snapshot lacks.
+  // Fetches files that the snapshot lacks.
   Status bring(const std::vector<std::string>& names) {
     std::vector<std::string> missing;
     for (const std::string& name : names)
@@ -91,7 +91,7 @@ class Fetch {
     });
   }
 
-  // The disk must hold all files, or else none is begun.
+  // Begins no file unless the disk has room for all.
   Status check_room() const {
     uint64_t needed = 0;
     std::error_code failure, absent;

@@ -194,7 +194,7 @@ TEST_F(Tei, TokensHaveWeights) {
   ASSERT_TRUE(made.ok()) << made.error().message();
   const Request& request = (*made)->requests[0];
   const size_t n = encode_prompt(*model, request).value().size();
-  // A row of ones, with a weight above 0 or with none.
+  // Rows of ones: some have a weight above 0, others have none.
   const std::vector<float> one(32, 1), minus(32, -1);
   std::vector<float> rows;
   const bool is_above = options.weight_steps->apply(one)[0] > 0;

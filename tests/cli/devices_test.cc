@@ -1,4 +1,4 @@
-// Devices, listed and compared with plain loops.
+// Commands that list devices and compare them with plain loops.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clients of embeddings and rankings against all-MiniLM-L6-v2 and a tiny random cross-encoder: each gets the same vectors
-and scores. The expected values are of sentence-transformers 6.2.0 and of transformers 5.24.
+"""Clients of embeddings and rankings get the right vectors and scores from all-MiniLM-L6-v2 and a tiny random
+cross-encoder. The expected values come from sentence-transformers 6.2.0 and transformers 5.24.
 
 usage: encoder_clients_test.py PANDO [MINILM]    MINILM: a folder with the published model
 """
@@ -40,7 +40,7 @@ PANDO = sys.argv[1]
 MINILM = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else SOURCE / "build" / "published" / "minilm")
 RERANKER = SOURCE / "tests" / "task" / "data" / "classifiers" / "xlm-roberta-pairs"
 TEXTS = ["An aspen is a tree.", "A poplar grows by the river.", "The red car needs fuel.", "Oak groves are full of birds."]
-# Of the vector of the first text: its products with all vectors, and its first values.
+# Products of the first text's vector with all vectors, and its first values.
 SIMILARITIES = [1.0, 0.2846078872680664, 0.0363822877407074, 0.3996827006340027]
 VALUES = [0.061703361570835114, 0.011755701154470444, 0.037253644317388535, 0.08471379429101944]
 

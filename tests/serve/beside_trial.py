@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An embedding model beside a chat model in one server, asked by OpenAI's client from 8 threads: every answer is that of
-its model alone. Then the time between tokens of a chat, with and without embeddings of a long text beside it.
+"""Checks an embedding model beside a chat model in one server. OpenAI's client asks from 8 threads; every answer must
+equal that of its model alone. Then prints the time between tokens of a chat, with and without embeddings of a long text.
 
 usage: beside_trial.py PANDO CHAT EMBEDDING    (needs the package `openai`)
 

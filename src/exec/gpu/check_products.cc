@@ -1,4 +1,4 @@
-// Products of every type of weights.
+// Checks products of every weight type.
 #include "base/numbers/weight_types.h"
 #include "exec/gpu/check_cases.h"
 #include "exec/gpu/products.h"

@@ -10,7 +10,7 @@
 #define __sanitizer_finish_switch_fiber(...)
 #endif
 
-// swapcontext() would call the kernel of the system.
+// Used instead of swapcontext(), which makes a system call.
 #if defined(__x86_64__)
 extern "C" void pando_change_stack(void** from, void* to);
 asm(R"(

@@ -1,4 +1,4 @@
-// A stack on which code runs, and which it can leave for another in the middle of a function.
+// A stack for code that can switch to another stack in the middle of a function.
 #pragma once
 
 #include <ucontext.h>
@@ -10,21 +10,20 @@ namespace pando::exec::gpu {
 
 class FiberStack {
  public:
-  FiberStack() = default;  // that of the thread
-  // Runs entry(), which never returns, as soon as it is switched to. Stacks of different colours
-  // use different lines of the cache.
+  FiberStack() = default;  // the thread's own stack
+  // Runs entry() at the first switch to this stack; entry() never returns. Stacks of different
+  // colours use different cache lines.
   FiberStack(void (*entry)(), int colour);
 
-  // Leaves `from`, on which the call runs, for `to`. Returns when somebody switches to `from`.
+  // Switches from `from`, the current stack, to `to`. Returns when some call switches back.
   static void change(FiberStack& from, FiberStack& to);
-  // The first call of entry(). `first`: the stack of the thread, which leaves itself for the first
-  // of all new stacks.
+  // entry() calls this first. `first`: the thread's stack, which switches to the first new stack.
   static void arrive(FiberStack& first);
 
  private:
   std::unique_ptr<char[]> memory_;
 #if defined(__x86_64__)
-  void* place_ = nullptr;  // of the saved registers
+  void* place_ = nullptr;  // address of the saved registers
 #else
   ucontext_t context_;
 #endif

@@ -22,7 +22,7 @@ namespace {
 using gpu::Host;
 using gpu::Offer;
 
-// A driver with devices of its own.
+// An interface to a kind of devices.
 struct Driver {
   const char* name;
   Result<std::vector<Offer>> (*offers)();
@@ -31,7 +31,7 @@ struct Driver {
 constexpr Driver kOpenCl{"opencl", gpu::opencl_offers, gpu::open_opencl};
 constexpr Driver kCuda{"cuda", gpu::cuda_offers, gpu::open_cuda};
 
-// The first that can be used, or else the first.
+// The first usable offer, else the first offer.
 size_t chosen(const std::vector<Offer>& offers) {
   const auto usable =
       std::ranges::find_if(offers, [](const Offer& offer) { return offer.refusal.empty(); });
@@ -45,7 +45,7 @@ Offer offer_of_driver(const Driver& driver) {
   return (*offers)[chosen(*offers)];
 }
 
-// A host whose kernels have given the bits of exec/scalar.
+// A host whose kernels passed the start test.
 Result<std::unique_ptr<Host>> tested_host(const Driver& driver) {
   const Result<std::vector<Offer>> offers = driver.offers();
   if (!offers) return offers.error();

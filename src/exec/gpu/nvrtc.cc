@@ -52,7 +52,7 @@ const NvrtcApi& nvrtc() {
   return loaded;
 }
 
-// The newest architecture that the compiler knows up to this one; 0: none.
+// The newest architecture that the compiler knows, up to this one; 0 if it knows none.
 int known_architecture(Capability capability) {
   int n = 0;
   if (nvrtc().nvrtcGetNumSupportedArchs(&n) != 0 || n <= 0) return 0;
@@ -68,7 +68,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 using Program = std::unique_ptr<NvrtcProgram, void (*)(NvrtcProgram*)>;
 
-// Reads what a pair of calls gives: its size, then its bytes.
+// Reads a result by two calls: one gives its size, the other its bytes.
 std::string read_by(int (*size_of)(NvrtcProgram*, size_t*), int (*bytes_of)(NvrtcProgram*, char*),
                     NvrtcProgram* program) {
   size_t n = 0;

@@ -1,4 +1,4 @@
-// A device of the machine, before it is opened.
+// A device of this machine that is not open yet.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace pando::exec::gpu {
 
 struct Offer {
   std::string description;    // "NVIDIA H200, driver 580.82"
-  uint64_t memory_bytes = 0;  // in all
-  std::string refusal;        // the reason why it cannot be used; "": it can
+  uint64_t memory_bytes = 0;  // total
+  std::string refusal;        // why the device cannot be used; "": it can
 };
 
 }  // namespace pando::exec::gpu
