@@ -74,10 +74,10 @@ def exported(model, folder):
             return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
     path = folder / "model.onnx"
-    ids = torch.ones(2, 16, dtype=torch.int64)
+    ids, mask = (torch.ones(2, 16, dtype=torch.int64) for _ in range(2))  # one tensor would become one input
     sizes = {0: torch.export.Dim("texts"), 1: torch.export.Dim("tokens", max=512)}
-    torch.onnx.export(Hidden(), (ids, ids), path, input_names=["input_ids", "attention_mask"], output_names=["hidden"],
-                      dynamic_shapes=(sizes, sizes), dynamo=True)
+    torch.onnx.export(Hidden().eval(), (ids, mask), path, input_names=["input_ids", "attention_mask"],
+                      output_names=["hidden"], dynamic_shapes=(sizes, sizes), dynamo=True)
     return path
 
 

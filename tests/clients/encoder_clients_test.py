@@ -5,7 +5,7 @@ cross-encoder. The expected values come from sentence-transformers 6.2.0 and tra
 usage: encoder_clients_test.py PANDO [MINILM]    MINILM: a folder with the published model
 """
 import asyncio
-import math
+import json
 import os
 import pathlib
 import sys
@@ -133,18 +133,27 @@ class Scores(unittest.TestCase):
     def setUpClass(cls):
         cls.address = cls.enterClassContext(server(PANDO, RERANKER, "--weights", "f32"))
 
-    def test_rankers(self):
+    def ranker(self, **fields):
+        return HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), top_k=4, **fields)
+
+    def test_scores_are_those_of_transformers(self):
+        lines = map(json.loads, (RERANKER / "expected.jsonl").read_text().splitlines())
+        pairs = [line for line in lines if line["text"] and line.get("text_pair")]
+        self.assertTrue(pairs)
+        for pair in pairs:
+            for fields, expected in (({}, pair["scores"][0]), ({"raw_scores": True}, pair["logits"][0])):
+                [ranked] = self.ranker(**fields).run(query=pair["text"],
+                                                     documents=[Document(content=pair["text_pair"])])["documents"]
+                self.assertAlmostEqual(ranked.score, expected, places=5)
+
+    def test_rankers_agree(self):
         query = "Which tree grows by the river?"
-        ranker = HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), top_k=4)
-        ranked = ranker.run(query=query, documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
-        first = {document.id: document.score for document in ranked["documents"]}
-        raw = HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), raw_scores=True, top_k=4)
-        logits = raw.run(query=query, documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
-        for document in logits["documents"]:
-            self.assertAlmostEqual(1 / (1 + math.exp(-document.score)), first[document.id], places=6)
+        ranked = self.ranker().run(query=query,
+                                   documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
         nodes = TextEmbeddingInference(base_url=self.address, top_n=4).postprocess_nodes(
             [NodeWithScore(node=TextNode(text=text, id_=str(i))) for i, text in enumerate(TEXTS)], QueryBundle(query))
-        self.assertEqual({node.node.id_: node.score for node in nodes}, first)
+        self.assertEqual([(node.node.id_, node.score) for node in nodes],
+                         [(document.id, document.score) for document in ranked["documents"]])
 
 
 if __name__ == "__main__":
