@@ -106,7 +106,6 @@ class Vectors(unittest.TestCase):
                                                   token=Secret.from_token("none"), progress_bar=False, normalize=True)
         self.check([document.embedding for document in embedder.run([Document(content=text) for text in TEXTS])["documents"]])
 
-
     def test_token_ids(self):
         def embedded(ids):
             return self.client.embeddings.create(model="demo", input=[ids]).data[0].embedding
