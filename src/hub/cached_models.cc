@@ -6,6 +6,7 @@
 #include <ctime>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/errors.h"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFolder = "models--", kBetween = "--";
+constexpr size_t kLocksAtOnce = 128;  // each is an open file
 
 // The id that "models--org--name" stands for; nothing for other folders.
 std::optional<ModelId> id_of_folder(const std::string& name) {
@@ -59,25 +61,26 @@ uint64_t removed_bytes(const fs::path& path) {
   return failure ? 0 : size;
 }
 
-// The locks that a removal holds, by their files.
-class Locks {
- public:
-  // Takes the lock of a complete or incomplete blob. kUnavailable: another process has it.
-  Status take_for(const CachedRepository& repository, const fs::path& blob) {
-    const std::string name = blob.filename().string();
-    return take(repository.lock(name.substr(0, name.find('.'))));
-  }
-  Status take(const fs::path& path) {
-    if (locks_.contains(path)) return {};
-    Result<FileLock> lock = FileLock::acquire(path, [] { return false; });
-    if (!lock) return lock.error();
-    locks_.emplace(path, std::move(*lock));
-    return {};
-  }
+Result<FileLock> lock_now(const fs::path& path) {
+  return FileLock::acquire(path, [] { return false; });
+}
 
- private:
-  std::map<fs::path, FileLock> locks_;
-};
+// The lock of a blob, or of one that is not whole.
+fs::path lock_of(const CachedRepository& repository, const fs::path& blob) {
+  const std::string name = blob.filename().string();
+  return repository.lock(name.substr(0, name.find('.')));
+}
+
+// kUnavailable if another process fetches a blob.
+Status check_locks(const CachedRepository& repository) {
+  std::vector<fs::path> paths = entries_of(repository.locks());
+  std::erase(paths, repository.model_lock());
+  for (const fs::path& blob : entries_of(repository.folder() / "blobs"))
+    paths.push_back(lock_of(repository, blob));
+  for (const fs::path& path : paths)
+    if (const Result<FileLock> lock = lock_now(path); !lock) return lock.error();
+  return {};
+}
 
 // True for a temporary file older than an hour. Running processes rename theirs at once.
 bool is_left_over(const fs::path& path) {
@@ -89,8 +92,7 @@ bool is_left_over(const fs::path& path) {
 
 class Removal {
  public:
-  Removal(const CachedRepository& repository, Locks& locks)
-      : repository_(repository), locks_(locks) {}
+  explicit Removal(const CachedRepository& repository) : repository_(repository) {}
 
   // Removes the links that fit `choice`, or the snapshot if it is empty. False: nothing fits.
   bool remove_from(const fs::path& snapshot, const ModelId& id) {
@@ -109,23 +111,19 @@ class Removal {
     return true;
   }
 
-  // Removes refs without a snapshot, contents without a link, and temporary files. Keeps files that
-  // another process has fetched since the removal began.
+  // Removes refs and listings without a snapshot, contents that no link of a snapshot names, and
+  // temporary files. Files that another process fetches since the removal began stay.
   void sweep() {
+    std::error_code failure;
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
         fs::remove(repository_.folder() / "refs" / ref, failure_);
-    std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
-    std::erase_if(blobs,
-                  [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
-    std::set<std::string> needed;  // by links that existed when the locks were taken
-    for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
-      for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
-    for (const fs::path& blob : blobs)
-      if (!needed.contains(blob.filename().string())) {
-        count(blob);
-        fs::remove(blob, failure_);
-      }
+    for (const fs::path& listing : entries_of(repository_.listings()))
+      if (!fs::exists(repository_.snapshot(listing.stem().string()), failure))
+        fs::remove(listing, failure_);
+    const std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
+    for (size_t at = 0; at < blobs.size(); at += kLocksAtOnce)
+      remove_unneeded(std::span(blobs).subspan(at, std::min(kLocksAtOnce, blobs.size() - at)));
     for (const fs::path& path : entries_of(repository_.folder()))
       if (is_left_over(path)) fs::remove(path, failure_);
   }
@@ -144,13 +142,34 @@ class Removal {
   }
 
  private:
+  void remove_unneeded(std::span<const fs::path> blobs) {
+    std::map<fs::path, FileLock> locks;
+    std::vector<fs::path> locked;
+    for (const fs::path& blob : blobs) {
+      const fs::path path = lock_of(repository_, blob);
+      if (!locks.contains(path)) {
+        Result<FileLock> lock = lock_now(path);
+        if (!lock) continue;
+        locks.emplace(path, std::move(*lock));
+      }
+      locked.push_back(blob);
+    }
+    std::set<std::string> needed;  // by links that were there when the locks were taken
+    for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
+      for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
+    for (const fs::path& blob : locked)
+      if (!needed.contains(blob.filename().string())) {
+        count(blob);
+        fs::remove(blob, failure_);
+      }
+  }
+
   void count(const fs::path& blob) {
     ++removed_.n_files;
     removed_.n_bytes += removed_bytes(blob);
   }
 
   const CachedRepository& repository_;
-  Locks& locks_;
   Removed removed_;
   std::error_code failure_;
 };
@@ -189,12 +208,10 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
   if (!fs::is_directory(fs::symlink_status(repository.folder(), failure)))
     return not_found("'{}' is not in the local hub cache: {} does not exist", id.repository(),
                      repository.folder().string());
-  Locks locks;
-  for (const fs::path& path : entries_of(repository.locks()))
-    if (Status status = locks.take(path); !status) return status.error();
-  for (const fs::path& blob : entries_of(repository.folder() / "blobs"))
-    if (Status status = locks.take_for(repository, blob); !status) return status.error();
-  Removal removal(repository, locks);
+  const Result<FileLock> lock = lock_now(repository.model_lock());
+  if (!lock) return lock.error();
+  if (Status status = check_locks(repository); !status) return status.error();
+  Removal removal(repository);
   if (id.choice.empty() && revision.empty()) {
     removal.remove_all();
     return removal.result();

@@ -27,8 +27,10 @@ struct FetchProgress {
 struct FetchCalls {
   // Called about every 200 ms while files come, on the caller's thread.
   std::function<void(const FetchProgress&)> progress = [](const FetchProgress&) {};
-  // Called before files come, and if the hub cannot be reached but the cache has the model.
+  // Before files come.
   std::function<void(const std::string&)> note = [](const std::string&) {};
+  // About a model that is used although files of it are, or may be, missing.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
 // Asks the hub, and fetches files that the cache lacks. Returns the snapshot, or the first part of
@@ -37,7 +39,9 @@ struct FetchCalls {
 Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
                                     const FetchCalls& calls);
 
-// Returns this too, but asks the hub only if the cache lacks the model or a part of it.
+// Returns the same, but asks the hub only if the cache has no such model, a part of it, or one that
+// another program fetched, of whose commit no list of files was kept. A model whose weights are
+// here is completed at its own commit, and used with a warning if that fails.
 Result<std::filesystem::path> find_or_fetch(const HubAccess& access, const Sought& sought,
                                             const FetchCalls& calls);
 

@@ -56,8 +56,8 @@ TEST(MeasureSteps, LetsOthersComputeBetweenSteps) {
   const Clock::time_point begin = Clock::now();
   ASSERT_TRUE(measure_steps(*tiny_model(), tiny_options(), 0).ok());
   // Many times that of one step on this machine. Others take more than a measurement may.
-  const auto budget = std::max<Clock::duration>(std::chrono::milliseconds(100),
-                                                4 * (Clock::now() - begin));
+  const auto budget =
+      std::max<Clock::duration>(std::chrono::milliseconds(100), 4 * (Clock::now() - begin));
   constexpr int kLongCalls = MeasuredSteps::kMostTimes + 1;
   int n_calls = 0;
   const auto others = [&] {
