@@ -29,6 +29,8 @@ class ForwardPass {
   // norm; or of a stage that is not the last, all rows.
   void forward(const StepPlan& plan, const float* before);
   const Rows& rows() const { return result_; }
+  // Waits for the end of the step. Throws std::runtime_error if the device failed in it.
+  void wait() { host_.read(result_.values, 0, nullptr, 0); }
   // All of these, [n, d_model]. Valid until the next step.
   const float* read_rows();
   // The logits of rows [first, first + n) of these. out: [n, vocab].
