@@ -23,7 +23,7 @@ std::unique_ptr<gpu::Host> first_host() {
   return cuda ? std::move(*cuda) : value_of(gpu::open_opencl(0, gpu::kernel_text()));
 }
 
-// What is measured, on one device.
+// The measurements on one device.
 class GpuRates {
  public:
   explicit GpuRates(const Harness& harness)

@@ -12,7 +12,6 @@ class Library {
   // Opens the first of these names that is there.
   explicit Library(const std::vector<const char*>& names);
 
-  bool is_open() const { return handle_ != nullptr; }
   // The words of the system about what could not be opened or found; "" if all was.
   const std::string& problem() const { return problem_; }
 

@@ -8,7 +8,7 @@
 #define NORM_RMS 1
 #define NORM_LAYER 2
 
-// What row_norm does with y and x.
+// Modes of row_norm.
 #define NORM_ONLY 0       // x = norm(y)
 #define NORM_THEN_ADD 1   // x += norm(y + bias) * factor
 #define NORM_AFTER_ADD 2  // x = norm(x + (y + bias) * factor)
@@ -21,7 +21,7 @@
 #define ACTIVATION_UNGATED_GELU 5
 #define ACTIVATION_UNGATED_GELU_TANH 6
 
-// What happens to heads, in this order.
+// Steps of a head, in this order.
 #define HEAD_VALUES 1         // RMSNorm of values
 #define HEAD_SUBTRACT_MEAN 2  // of queries and keys, as the others
 #define HEAD_NORM 4

@@ -16,7 +16,7 @@
   SHARED(float, tile_factors, [3 * 2 * MANY_HALF])
 #define MANY_ARRAYS xs, ws, row_factors, tile_factors
 
-// What a thread moves: 16 bytes of a row and of an output, and factors. Threads 0 to 127 have a
+// A thread moves this: 16 bytes of a row and of an output, and factors. Threads 0 to 127 have a
 // scale and a sum of a row, the others a scale of an output with its minimum or its two factors.
 typedef struct {
   u32x4 x, w;
