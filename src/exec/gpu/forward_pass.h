@@ -29,7 +29,9 @@ class ForwardPass {
   // stage, and all rows in other stages.
   void forward(const StepPlan& plan, const float* before);
   const Rows& rows() const { return result_; }
-  // Copies rows() to the processor, [n, d_model]. Valid until the next step.
+  // Waits for the end of the step. Throws std::runtime_error if the device failed in it.
+  void wait() { host_.read(result_.values, 0, nullptr, 0); }
+  // All of these, [n, d_model]. Valid until the next step.
   const float* read_rows();
   // The logits of [first, first + n) of rows(). out: [n, vocab].
   void logits(uint32_t first, uint32_t n, float* out);

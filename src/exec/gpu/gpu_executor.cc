@@ -54,6 +54,7 @@ void GpuExecutor::finish() {
   hidden_ = nullptr;
   try {
     pass_->forward(plan, nullptr);
+    pass_->wait();
   } catch (...) {
     submitted_.clear();
     throw;

@@ -54,7 +54,7 @@ class Host {
 
   // The bytes at `from` may change after the return.
   virtual void write(const Buffer& to, size_t offset, const void* from, size_t n) = 0;
-  // Waits for all earlier calls.
+  // Waits for all that was called before, also for no bytes, and throws if that failed.
   virtual void read(const Buffer& from, size_t offset, void* to, size_t n) = 0;
   virtual void fill(const Buffer& to, size_t offset, uint8_t value, size_t n) = 0;
   // Does nothing if `groups` is empty.

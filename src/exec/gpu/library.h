@@ -12,8 +12,7 @@ class Library {
   // Opens the first of these names that exists.
   explicit Library(const std::vector<const char*>& names);
 
-  bool is_open() const { return handle_ != nullptr; }
-  // The system's message about a library or symbol that was not found; "" if all were found.
+  // The words of the system about what could not be opened or found; "" if all was.
   const std::string& problem() const { return problem_; }
 
   // Sets `function`, a pointer, to the symbol with this name, or to null.

@@ -26,7 +26,7 @@ DEVICE u64 attend_state(const GLOBAL u32* row, s32 span, s32 span_len, s32 n_hea
   return (number * (u64)n_heads + (u64)head) * (u64)(head_dim + 2);
 }
 
-// Destinations of a block's results.
+// The arrays that take the results of a block.
 typedef struct {
   GLOBAL float* out;
   GLOBAL float* states;

@@ -21,7 +21,7 @@
 #define ACTIVATION_UNGATED_GELU 5
 #define ACTIVATION_UNGATED_GELU_TANH 6
 
-// Steps on heads, in this order.
+// Steps of a head, in this order.
 #define HEAD_VALUES 1         // RMSNorm of values
 #define HEAD_SUBTRACT_MEAN 2  // this and later steps: queries and keys
 #define HEAD_NORM 4

@@ -24,7 +24,6 @@ typedef uint4 u32x4;
 #define DEVICE static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
-#define CONSTANT __constant
 #define SHARED(type, name, dimensions) __local type name dimensions
 #define THREAD ((s32)get_local_id(0))
 #define GROUP(d) ((s32)get_group_id(d))
@@ -66,7 +65,6 @@ typedef uint4 u32x4;
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL
-#define CONSTANT static __constant__
 #define SHARED(type, name, dimensions) __shared__ type name dimensions
 #define THREAD ((s32)threadIdx.x)
 #define GROUP(d) ((s32)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
@@ -134,7 +132,7 @@ DEVICE float MINF(float a, float b) { return b < a ? b : a; }
 #define IS_NAN(x) ((BITS_OF_F32(x) & 0x7fffffffu) > 0x7f800000u)
 #define INFINITE F32_OF_BITS(0x7f800000u)
 
-// Conversions of 16-bit types, stored as u16. Narrowing rounds to nearest even.
+// 16-bit types are u16 each; narrowing rounds to nearest even.
 #define WIDEN_F16(p, i) widen_f16((p)[i])
 #define NARROW_F16(x) narrow_f16(x)
 #define WIDEN_BF16(x) F32_OF_BITS((u32)(x) << 16)
@@ -178,11 +176,10 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #endif
 }
 
-// Adds products of signed bytes to 16 x 8 sums of a warp: of 32 bytes of each row (words 0 to 7) or
-// 16 (words 0 to 3). Lane 4 r + q has the sums of rows r (c[0], c[1]) and r + 8 (c[2], c[3]), for
-// columns 2 q and 2 q + 1. a: [16, stride] words; b: [8, stride] words. All 32 lanes call it. Sums
-// are exact.
-#if (defined(__CUDACC__) && __CUDA_ARCH__ >= 800) || (defined(PANDO_PTX) && defined(PANDO_MMA))
+// Adds products of 32 (words 0 to 7) or 16 (words 0 to 3) signed bytes of each row to 16 x 8 sums
+// of a warp. Lane 4 r + q has the sums of rows r (c[0], c[1]) and r + 8 (c[2], c[3]) and columns 2
+// q and 2 q + 1. a: [16, stride] words, b: [8, stride]. Called by all 32 lanes; sums are exact.
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
 DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
   ASM volatile(

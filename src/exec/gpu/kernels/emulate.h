@@ -41,7 +41,6 @@ inline constexpr int kFirstBarrier = __COUNTER__ + 1;
 #define DEVICE [[maybe_unused, gnu::always_inline]] static inline
 #define GLOBAL
 #define LOCAL
-#define CONSTANT [[maybe_unused]] static const
 #define SHARED(type, name, dimensions)      \
   static thread_local type name dimensions; \
   pando::exec::gpu::use_shared(&name, sizeof name)

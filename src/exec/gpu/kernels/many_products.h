@@ -16,9 +16,8 @@
   SHARED(float, tile_factors, [3 * 2 * MANY_HALF])
 #define MANY_ARRAYS xs, ws, row_factors, tile_factors
 
-// Data that a thread moves to shared memory: 16 bytes of a row, 16 of an output, and factors.
-// Threads 0 to 127 have a row's scale and sum. The others have an output's scale, with its minimum
-// or its two factors.
+// A thread moves this: 16 bytes of a row and of an output, and factors. Threads 0 to 127 have a
+// scale and a sum of a row, the others a scale of an output with its minimum or its two factors.
 typedef struct {
   u32x4 x, w;
   float scale, second, third;
