@@ -54,9 +54,19 @@ struct KvUse {
   }
 };
 
+// What the weights leave of a device's own memory; absent: it computes in the machine's.
+std::optional<DeviceMemory> memory_of(const Device& device, const DeviceModel* weights) {
+  const uint64_t all = device.own_memory_bytes();
+  if (all == 0) return {};
+  const uint64_t taken = weights == nullptr ? 0 : weights->weight_bytes();
+  return DeviceMemory{all, all - std::min(all, taken)};
+}
+
 Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
   LoopOptions loop{.engine = options};
-  if (Status status = fill_in(loop.engine, model.files->config.max_positions); !status)
+  if (Status status = fill_in(loop.engine, model.files->config.max_positions,
+                              memory_of(*model.device, model.weights.get()));
+      !status)
     return status.error();
   Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
   if (!technique) return technique.error();
@@ -145,7 +155,10 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
                   .end_ids = weights.spec().eos_ids};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
-  if (Status status = fill_in(engine, weights.spec().max_positions); !status) return status.error();
+  if (Status status =
+          fill_in(engine, weights.spec().max_positions, memory_of(weights.device(), &weights));
+      !status)
+    return status.error();
   // Ranks may be on one machine.
   if (is_default && options.ranks != nullptr)
     engine.kv_memory /= static_cast<size_t>(options.ranks->layout.n_processes());

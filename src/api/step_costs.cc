@@ -32,6 +32,7 @@ constexpr int kWay = 4;  // version of the method: files of another version are 
 // Name of the file of costs: two models of one shape take the same time and share it.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
+  full.kv_memory = 0;  // does not count
   if (Status status = fill_in(full, model.parts().files->config.max_positions); !status)
     return status.error();
   const Result<std::string> isa = model.parts().device->isa_name(full.isa);

@@ -45,8 +45,10 @@ class Device {
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;    // "cpu"
   virtual std::string description() const = 0;  // of this machine's, in one line
-  virtual uint64_t memory_bytes() const = 0;    // its total memory; 0: unknown
-  // Says why this machine cannot use the device; "" if it can. May open a driver.
+  virtual uint64_t memory_bytes() const = 0;    // of its memory, in all; 0: unknown
+  // The same if the memory is the device's own; 0: it is the machine's.
+  virtual uint64_t own_memory_bytes() const { return 0; }
+  // The reason why this machine cannot compute with it; "": it can. May open a driver.
   virtual std::string refusal() const { return {}; }
   // Ranks can divide the outputs of its matrices (tp), and the positions of paths (kvp).
   virtual bool divides_rows() const = 0;

@@ -146,6 +146,20 @@ Status check_packing(const PackingOptions& packing) {
   return {};
 }
 
+// Fills in and checks the memory of keys and values.
+Status fill_in_memory(size_t& kv_memory, const std::optional<DeviceMemory>& of_device) {
+  if (kv_memory == 0) {
+    const std::optional<uint64_t> free =
+        of_device ? std::optional(of_device->free) : available_memory();
+    kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;
+  }
+  const std::optional<uint64_t> all = of_device ? std::optional(of_device->all) : total_memory();
+  if (!all || kv_memory <= *all) return {};
+  return invalid_option("kv_memory", "is {}, expected at most the {} that the {}",
+                        bytes_text(kv_memory), bytes_text(*all),
+                        of_device ? "device has" : "machine has or lets this process use");
+}
+
 }  // namespace
 
 DType kv_dtype(KvType type) {
@@ -170,7 +184,8 @@ Status fill_in_threads(int& threads) {
   return {};
 }
 
-Status fill_in(EngineOptions& options, int max_positions) {
+Status fill_in(EngineOptions& options, int max_positions,
+               const std::optional<DeviceMemory>& memory) {
   if (Status status = fill_in_threads(options.threads); !status) return status;
   if (options.nice < 0 || options.nice > kMostNice)
     return invalid_option("nice", "is {}, expected 0 to {}", options.nice, kMostNice);
@@ -195,14 +210,7 @@ Status fill_in(EngineOptions& options, int max_positions) {
     return invalid_option("max_queue", "is {}, expected 0 (no limit) or more", options.max_queue);
   if (options.max_open < 1)
     return invalid_option("max_open", "is {}, expected at least 1", options.max_open);
-  if (options.kv_memory == 0) {
-    const std::optional<uint64_t> free = available_memory();
-    options.kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;
-  }
-  if (const std::optional<uint64_t> all = total_memory(); all && options.kv_memory > *all)
-    return invalid_option(
-        "kv_memory", "is {}, expected at most the {} that the machine has or lets this process use",
-        bytes_text(options.kv_memory), bytes_text(*all));
+  if (Status status = fill_in_memory(options.kv_memory, memory); !status) return status;
   const bool is_default = options.context == 0;
   if (is_default) options.context = max_positions;
   if (options.context > kMostContext)

@@ -1,6 +1,8 @@
 // Defaults and checks of the options of engines and requests.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/dtype.h"
@@ -14,9 +16,16 @@ inline constexpr int kMostChoices = 4096;  // SamplingOptions::n
 
 DType kv_dtype(KvType type);
 
-// Replaces zeros by defaults. max_positions: of the model. kInvalidArgument for options that cannot
-// work, kUnsupported for a model whose own context is too long.
-Status fill_in(EngineOptions& options, int max_positions);
+// Memory of a device, in bytes.
+struct DeviceMemory {
+  uint64_t all, free;
+};
+
+// Replaces zeros by defaults. max_positions: of the model. memory: for keys and values; absent: the
+// machine's. kInvalidArgument for options that cannot work, kUnsupported for a model whose own
+// context is too long.
+Status fill_in(EngineOptions& options, int max_positions,
+               const std::optional<DeviceMemory>& memory = {});
 
 // Properties of a model that requests are checked against.
 struct ModelLimits {

@@ -1,4 +1,5 @@
-// The device "emulated" runs GPU kernels on the processor, with the CPU's and the reference's bits.
+// The device "emulated": GPU kernels on the processor, with the bits of the CPU and of the
+// reference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -66,16 +67,19 @@ INSTANTIATE_TEST_SUITE_P(Sets, EmulatedExactness, ::testing::ValuesIn(emulated_s
 
 TEST(EmulatedRefusals, NameTheLayers) {
   const std::pair<const char*, std::string_view> kRefused[] = {
-      {"tiny-qwen3.5", "recurrent layers"},
-      {"tiny-deepseek-v3", "latent attention"}};
+      {"tiny-qwen3.5", "recurrent layers"}, {"tiny-deepseek-v3", "latent attention"}};
   for (const auto& [shape, what] : kRefused) {
-    const Status status =
-        exec::check_gpu_model(model::named_shape(shape).value(), "emulated");
+    const Status status = exec::check_gpu_model(model::named_shape(shape).value(), "emulated");
     ASSERT_FALSE(status.ok()) << shape;
     EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(status.error().found.find(what), std::string::npos) << status.error().message();
   }
-  EXPECT_TRUE(exec::check_gpu_model(model::named_shape("tiny-llama").value(), "emulated").ok());
+  model::ModelSpec spec = model::named_shape("tiny-llama").value();
+  EXPECT_TRUE(exec::check_gpu_model(spec, "emulated").ok());
+  spec.layers.back().values_are_keys = true;
+  EXPECT_TRUE(exec::check_gpu_model(spec, "emulated").ok());
+  spec.qk_norm = model::QkNorm::kFullWidth;
+  EXPECT_EQ(exec::check_gpu_model(spec, "emulated").error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace

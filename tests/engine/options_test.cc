@@ -172,6 +172,22 @@ TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
   EXPECT_TRUE(fill_in(options, kPositions).ok());
 }
 
+TEST(Options, MemoryOfADevice) {
+  constexpr size_t kGiB = size_t{1} << 30, kAll = size_t{1} << 50;  // no machine has it
+  EngineOptions options;
+  ASSERT_TRUE(fill_in(options, /*max_positions=*/100, DeviceMemory{kAll, kAll - kGiB}).ok());
+  EXPECT_EQ(options.kv_memory, (kAll - kGiB) / 2);
+  EngineOptions full;
+  ASSERT_TRUE(fill_in(full, /*max_positions=*/100, DeviceMemory{kGiB, 0}).ok());
+  EXPECT_EQ(full.kv_memory, size_t{64} << 20);
+  const Status status = fill_in(options, /*max_positions=*/100, DeviceMemory{kGiB, kGiB});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(status.error().message().ends_with(
+      "expected at most the 1073741824 bytes (1.0 GiB) that the device has"))
+      << status.error().message();
+}
+
 TEST(Options, MoreMemoryThanTheMachineHas) {
   EngineOptions options;
   options.kv_memory = size_t{1} << 60;

@@ -118,10 +118,7 @@ TEST(GpuWorkGroup, ThreadsWaitForOneAnother) {
   for (const ThreadOrder order : kOrders)
     for (const int n : {1, 2, 8}) {
       s32 to[16] = {};
-      for (int group = 0; group < 2; ++group) {
-        place = {0, {group, 0, 0}};
-        run_work_group(n, [&] { pass_on(from, to, n); }, {.order = order});
-      }
+      run_work_groups({2}, n, [&] { pass_on(from, to, n); }, {.order = order});
       for (int i = 0; i < 2 * n; ++i) EXPECT_EQ(to[i], (i + 1) % n * 10);
     }
 }
@@ -130,12 +127,10 @@ TEST(GpuWorkGroup, SharedMemoryBeginsAsNan) {
   const s32 from[] = {0, 10};
   s32 to[2] = {};
   take_barriers_met();
-  place = {};
-  run_work_group(2, [&] { pass_on(from, to, 2); }, {});
+  run_work_groups({}, 2, [&] { pass_on(from, to, 2); }, {});
   const std::vector<int> barriers = take_barriers_met();
   ASSERT_EQ(barriers.size(), 1u);
-  place = {};
-  run_work_group(2, [&] { pass_on(from, to, 2); }, {.removed_barrier = barriers[0]});
+  run_work_groups({}, 2, [&] { pass_on(from, to, 2); }, {.removed_barrier = barriers[0]});
   EXPECT_EQ(to[0], -1);
   EXPECT_EQ(to[1], 0);
 }
@@ -149,7 +144,7 @@ TEST(GpuWorkGroup, SaysThatThreadsDoNotMeet) {
   for (int i = 0; i < 2; ++i) {
     std::string text;
     try {
-      run_work_group(4, [] { meet_half(4); }, {});
+      run_work_groups({}, 4, [] { meet_half(4); }, {});
     } catch (const std::runtime_error& error) {
       text = error.what();
     }
@@ -158,8 +153,7 @@ TEST(GpuWorkGroup, SaysThatThreadsDoNotMeet) {
   }
   const s32 from[] = {0, 10};
   s32 to[2] = {};
-  place = {};
-  run_work_group(2, [&] { pass_on(from, to, 2); }, {});  // later groups still run
+  run_work_groups({}, 2, [&] { pass_on(from, to, 2); }, {});  // other groups run as before
   EXPECT_EQ(to[0], 10);
 }
 

@@ -58,7 +58,7 @@ Offer offer_of(int device) {
   api().cuDeviceTotalMem_v2(&n_bytes, device);
   return {fmt::format("{}, compute capability {}.{}, driver for CUDA {}.{}", name_of(device),
                       capability.major, capability.minor, version / 1000, version % 1000 / 10),
-          n_bytes, refusal_of(capability)};
+          n_bytes, refusal_of(capability), /*has_own_memory=*/true};
 }
 
 // The driver has a current context for each thread, so each call sets it.

@@ -22,24 +22,18 @@ T value_of(const Arg& arg) {
   }
 }
 
-template <class... Parameters, size_t... kAt>
-void launch(void (*kernel)(Parameters...), int n_threads, Groups groups, std::span<const Arg> args,
-            const WorkGroupOptions& options, std::index_sequence<kAt...>) {
+template <auto kKernel, class... Parameters, size_t... kAt>
+void launch(void (*)(Parameters...), std::index_sequence<kAt...>, int n_threads, Groups groups,
+            std::span<const Arg> args, const WorkGroupOptions& options) {
   PANDO_CHECK(args.size() == sizeof...(Parameters));
   const std::tuple<Parameters...> values{value_of<Parameters>(args[kAt])...};
-  const auto body = [&] { kernel(std::get<kAt>(values)...); };
-  for (uint32_t z = 0; z < groups.z; ++z)
-    for (uint32_t y = 0; y < groups.y; ++y)
-      for (uint32_t x = 0; x < groups.x; ++x) {
-        place = {0, {static_cast<s32>(x), static_cast<s32>(y), static_cast<s32>(z)}};
-        run_work_group(n_threads, body, options);
-      }
+  run_work_groups(
+      groups, n_threads, [&values] { kKernel(std::get<kAt>(values)...); }, options);
 }
 
 template <class... Parameters>
-void launch(void (*kernel)(Parameters...), int n_threads, Groups groups, std::span<const Arg> args,
-            const WorkGroupOptions& options) {
-  launch(kernel, n_threads, groups, args, options, std::index_sequence_for<Parameters...>());
+std::index_sequence_for<Parameters...> places_of(void (*)(Parameters...)) {
+  return {};
 }
 
 }  // namespace
@@ -49,7 +43,7 @@ void launch_emulated(Kernel kernel, Groups groups, std::span<const Arg> args,
   switch (kernel) {
 #define PANDO_LAUNCH(name, threads) \
   case Kernel::name:                \
-    return launch(&name, threads, groups, args, options);
+    return launch<&name>(&name, places_of(&name), threads, groups, args, options);
     PANDO_GPU_KERNELS(PANDO_LAUNCH)
 #undef PANDO_LAUNCH
   }

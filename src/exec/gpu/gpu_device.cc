@@ -1,5 +1,6 @@
 #include "exec/gpu/gpu_device.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -17,7 +18,10 @@ Status check_gpu_model(const model::ModelSpec& spec, std::string_view device) {
   const std::pair<bool, std::string_view> others[] = {
       {spec.n_recurrent_layers() > 0, "recurrent layers"},
       {spec.has_latent(), "latent attention"},
-      {spec.both_ways, "rows that see both ways"}};
+      {spec.both_ways, "rows that see both ways"},
+      {spec.qk_norm == model::QkNorm::kFullWidth &&
+           std::ranges::any_of(spec.layers, &model::LayerConfig::values_are_keys),
+       "values that are keys, and one norm for all heads"}};
   for (const auto& [has_it, what] : others)
     if (has_it)
       return unsupported("the model ({}) has {}, expected attention and feed-forwards alone on {}",

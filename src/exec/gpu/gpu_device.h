@@ -31,6 +31,10 @@ class GpuDevice final : public Device {
   std::string_view name() const override { return info_.name; }
   std::string description() const override { return info_.offer().description; }
   uint64_t memory_bytes() const override { return info_.offer().memory_bytes; }
+  uint64_t own_memory_bytes() const override {
+    const gpu::Offer offer = info_.offer();
+    return offer.has_own_memory ? offer.memory_bytes : 0;
+  }
   std::string refusal() const override { return info_.offer().refusal; }
   bool divides_rows() const override { return false; }
   Result<std::string> isa_name(std::string_view isa) const override;

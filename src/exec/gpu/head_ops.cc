@@ -86,6 +86,7 @@ KeysAndValues project(Host& host, const HeadCall& call, const Values& qkv_bias,
   PANDO_CHECK(all.width == columns.all() && heads.head_dim <= kWidestHead);
   PANDO_CHECK(qkv_bias.empty() || qkv_bias.n == all.width);
   const bool for_all = spec.qk_norm == model::QkNorm::kFullWidth;
+  PANDO_CHECK(!for_all || columns.n_keys == columns.n_values);  // keys after the norm are no values
   if (for_all) {
     add_bias(host, qkv_bias, all);
     const auto norm_part = [&](const Values& weight, size_t first) {

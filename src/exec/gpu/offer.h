@@ -7,9 +7,10 @@
 namespace pando::exec::gpu {
 
 struct Offer {
-  std::string description;    // "NVIDIA H200, driver 580.82"
-  uint64_t memory_bytes = 0;  // total
-  std::string refusal;        // why the device cannot be used; "": it can
+  std::string description;      // "NVIDIA H200, driver 580.82"
+  uint64_t memory_bytes = 0;    // in all
+  std::string refusal;          // the reason why it cannot be used; "": it can
+  bool has_own_memory = false;  // beside that of the machine
 };
 
 }  // namespace pando::exec::gpu

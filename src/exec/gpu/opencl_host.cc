@@ -73,7 +73,8 @@ std::string refusal_of(opencl::DeviceId* device) {
 Offer offer_of(opencl::DeviceId* device) {
   return {fmt::format("{}, driver {}", text_of(device, opencl::kDeviceName),
                       text_of(device, opencl::kDriverVersion)),
-          number_of<uint64_t>(device, opencl::kGlobalMemSize), refusal_of(device)};
+          number_of<uint64_t>(device, opencl::kGlobalMemSize), refusal_of(device),
+          number_of<uint32_t>(device, opencl::kHostUnifiedMemory) == 0};
 }
 
 std::string build_options(opencl::DeviceId* device) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -16,147 +15,124 @@
 namespace pando::exec::gpu {
 namespace {
 
-// A thread of the work group.
-struct Thread {
-  FiberStack* stack = nullptr;  // null before it begins
-  bool is_done = false;
-  int barrier = -1, line = 0;  // where it waits
-};
-
-// Work groups of one thread of the CPU. A thread that has ended leaves its stack to the next one
-// that begins.
+// Work groups of one thread of the CPU.
 struct State {
   std::vector<std::unique_ptr<FiberStack>> stacks;
-  std::vector<FiberStack*> free_stacks;
+  std::vector<FiberStack*> free_stacks;  // with room for all
   FiberStack scheduler;
-  std::vector<Thread> threads;
-  std::vector<int> turns;  // threads in the order of this round
-  size_t turn = 0;
-  const FunctionRef<void()>* body = nullptr;
+  std::vector<FiberStack*> stacks_of_threads;
+  std::vector<int32_t> turns;  // threads in the order of this round
+  const FunctionRef<void()>* bodies = nullptr;
   int removed_barrier = -1;
-  bool is_first = false;  // of the group, so that it makes the shared memory
-  std::vector<int> barriers_met;
+  int line = 0;  // of the barrier of this round
+  std::string failure;
+  std::vector<bool> barriers_met;  // by number
 };
 thread_local State state_of_thread;
 constinit thread_local State* state = nullptr;  // the same
 
-void run_threads();
-
-FiberStack* free_stack() {
-  if (state->free_stacks.empty()) {
-    const int colour = static_cast<int>(state->stacks.size());
-    state->stacks.push_back(std::make_unique<FiberStack>(run_threads, colour));
-    return state->stacks.back().get();
-  }
-  FiberStack* const stack = state->free_stacks.back();
-  state->free_stacks.pop_back();
-  return stack;
-}
-
-// The thread whose turn it is; null after the last.
-Thread* begin_turn() {
-  if (state->turn == state->turns.size()) return nullptr;
-  place.thread = state->turns[state->turn];
-  return &state->threads[place.thread];
-}
-
-FiberStack& stack_of(Thread* thread) {
-  if (thread == nullptr) return state->scheduler;
-  if (thread->stack == nullptr) thread->stack = free_stack();
-  return *thread->stack;
-}
-
-// The turn of the thread that runs on `stack` ends.
-[[gnu::noinline]] void pass_turn(FiberStack& stack) {
-  state->is_first = false;
-  ++state->turn;
-  FiberStack::change(stack, stack_of(begin_turn()));
-}
-
-// Runs the body of a thread, and then of those that begin next. The last thread's stack.
-[[gnu::noinline]] FiberStack& run_bodies() {
-  for (;;) {
-    Thread& thread = state->threads[place.thread];
-    (*state->body)();
-    thread.is_done = true;
-    const size_t next = state->turn + 1;
-    if (next == state->turns.size() || state->threads[state->turns[next]].stack != nullptr)
-      return *thread.stack;
-    state->is_first = false;
-    ++state->turn;
-    begin_turn()->stack = thread.stack;
-  }
-}
-
-void run_threads() {
+void run_stack() {
   FiberStack::arrive(state->scheduler);
-  for (;;) {
-    FiberStack& stack = run_bodies();
-    state->free_stacks.push_back(&stack);
-    pass_turn(stack);
-  }
+  for (;;) (*state->bodies)();
+}
+
+std::string barrier_text(int barrier, int line) {
+  return barrier == Round::kEnd ? "the end" : fmt::format("the barrier of line {}", line);
+}
+
+// Leaves a thread in the middle of its body.
+void fail(std::string text) {
+  state->failure = std::move(text);
+  FiberStack::change(*round_of_group.stacks[*round_of_group.turn], state->scheduler);
 }
 
 // Threads that wait in the middle of a body cannot begin another.
-[[noreturn]] void fail(const Thread& one, const Thread& other) {
-  const auto name = [](const Thread& thread) {
-    return thread.is_done ? std::string("the end")
-                          : fmt::format("the barrier of line {}", thread.line);
-  };
-  const std::string text =
-      fmt::format("threads of a work group meet at {} and at {}", name(one), name(other));
+[[noreturn]] void throw_failure() {
   state->free_stacks.clear();
   state->stacks.clear();
-  throw std::runtime_error(text);
+  round_of_group.free_stacks = nullptr;
+  throw std::runtime_error(std::exchange(state->failure, {}));
 }
 
-void check_met() {
-  const Thread& first = state->threads[0];
-  for (const Thread& thread : state->threads)
-    if (thread.is_done != first.is_done || (!first.is_done && thread.barrier != first.barrier))
-      fail(first, thread);
+void begin_group(ThreadOrder order) {
+  const size_t n = state->turns.size();
+  state->stacks_of_threads.assign(n, nullptr);
+  std::iota(state->turns.begin(), state->turns.end(), 0);
+  if (order == ThreadOrder::kBackward) std::ranges::reverse(state->turns);
+  round_of_group.last = state->turns.data() + n - 1;
+  round_of_group.stacks = state->stacks_of_threads.data();
+  round_of_group.makes_shared = true;
+}
+
+void run_group(ThreadOrder order) {
+  begin_group(order);
+  std::vector<int32_t>& turns = state->turns;
+  uint64_t seed = 0;
+  do {
+    if (order == ThreadOrder::kShuffled)
+      for (size_t i = turns.size() - 1; i > 0; --i)
+        std::swap(turns[i], turns[mix64(++seed) % (i + 1)]);
+    round_of_group.turn = turns.data();
+    round_of_group.barrier = Round::kNobody;
+    place.thread = turns[0];
+    FiberStack*& stack = state->stacks_of_threads[place.thread];
+    if (stack == nullptr) stack = free_stack();
+    FiberStack::change(state->scheduler, *stack);
+    if (!state->failure.empty()) throw_failure();
+  } while (round_of_group.barrier != Round::kEnd);
 }
 
 }  // namespace
 
-void run_work_group(int n, FunctionRef<void()> body, const WorkGroupOptions& options) {
+void run_bodies(Groups groups, int n, FunctionRef<void()> bodies, const WorkGroupOptions& options) {
   state = &state_of_thread;
-  state->body = &body;
+  state->bodies = &bodies;
   state->removed_barrier = options.removed_barrier;
-  state->is_first = true;
-  state->threads.assign(n, {});
   state->turns.resize(n);
-  std::iota(state->turns.begin(), state->turns.end(), 0);
-  if (options.order == ThreadOrder::kBackward) std::ranges::reverse(state->turns);
-  uint64_t seed = 0;
-  while (!state->threads[0].is_done) {
-    if (options.order == ThreadOrder::kShuffled)
-      for (int i = n - 1; i > 0; --i)
-        std::swap(state->turns[i], state->turns[mix64(++seed) % (i + 1)]);
-    state->turn = 0;
-    FiberStack::change(state->scheduler, stack_of(begin_turn()));
-    check_met();
+  round_of_group.scheduler = &state->scheduler;
+  ++round_of_group.launch;
+  for (uint32_t z = 0; z < groups.z; ++z)
+    for (uint32_t y = 0; y < groups.y; ++y)
+      for (uint32_t x = 0; x < groups.x; ++x) {
+        place = {0, {static_cast<int32_t>(x), static_cast<int32_t>(y), static_cast<int32_t>(z)}};
+        run_group(options.order);
+      }
+}
+
+FiberStack* free_stack() {
+  FiberStack** const begin = state->free_stacks.data();
+  if (round_of_group.free_stacks != begin) return *--round_of_group.free_stacks;
+  const int colour = static_cast<int>(state->stacks.size());
+  state->stacks.push_back(std::make_unique<FiberStack>(run_stack, colour));
+  state->free_stacks.resize(state->stacks.size());  // none of them is free
+  round_of_group.free_stacks = state->free_stacks.data();
+  return state->stacks.back().get();
+}
+
+bool begin_meeting(int barrier, int line) {
+  round_of_group.makes_shared = false;
+  if (barrier != Round::kEnd) {
+    const auto number = static_cast<size_t>(barrier);
+    if (state->barriers_met.size() <= number) state->barriers_met.resize(number + 1);
+    state->barriers_met[number] = true;
+    if (barrier == state->removed_barrier) return false;
   }
-}
-
-void use_shared(void* at, size_t n_bytes) {
-  if (state->is_first) std::memset(at, 0xff, n_bytes);
-}
-
-void meet_at_barrier(int number, int line) {
-  if (std::ranges::find(state->barriers_met, number) == state->barriers_met.end())
-    state->barriers_met.push_back(number);
-  if (number == state->removed_barrier) return;
-  Thread& thread = state->threads[place.thread];
-  thread.barrier = number;
-  thread.line = line;
-  pass_turn(*thread.stack);
+  if (round_of_group.barrier != Round::kNobody)
+    fail(fmt::format("threads of a work group meet at {} and at {}",
+                     barrier_text(round_of_group.barrier, state->line),
+                     barrier_text(barrier, line)));
+  round_of_group.barrier = barrier;
+  state->line = line;
+  return true;
 }
 
 std::vector<int> take_barriers_met() {
-  if (state == nullptr) return {};
-  std::ranges::sort(state->barriers_met);
-  return std::exchange(state->barriers_met, {});
+  std::vector<int> numbers;
+  if (state == nullptr) return numbers;
+  for (size_t i = 0; i < state->barriers_met.size(); ++i)
+    if (state->barriers_met[i]) numbers.push_back(static_cast<int>(i));
+  state->barriers_met.clear();
+  return numbers;
 }
 
 }  // namespace pando::exec::gpu

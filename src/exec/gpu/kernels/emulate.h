@@ -37,7 +37,7 @@ inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 // Barriers are numbered in the order of the source.
 inline constexpr int kFirstBarrier = __COUNTER__ + 1;
 
-#define KERNEL(threads) static
+#define KERNEL(threads) [[gnu::always_inline]] static inline
 #define DEVICE [[maybe_unused, gnu::always_inline]] static inline
 #define GLOBAL
 #define LOCAL
