@@ -223,7 +223,7 @@ std::optional<double> number_match(std::string_view answer,
   std::optional<double> score;
   for (const std::string& reference : references)
     if (const std::optional<double> expected = last_number(reference))
-      score = std::max(score.value_or(0), found == expected ? 1.0 : 0.0);
+      score = std::max(score.value_or(0), found == expected && std::isfinite(*found) ? 1.0 : 0.0);
   return score;
 }
 

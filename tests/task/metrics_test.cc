@@ -169,7 +169,7 @@ TEST(Metrics, TheLastNumberOfAText) {
   for (const auto& [text, value] : texts) EXPECT_EQ(last_number(text), value) << text;
   EXPECT_EQ(last_number("none - at all."), std::nullopt);
   EXPECT_EQ(last_number(""), std::nullopt);
-  EXPECT_EQ(last_number(std::string(400, '9')), std::nullopt) << "beyond a double";
+  EXPECT_EQ(last_number(std::string(400, '9')), HUGE_VAL) << "beyond a double";
 }
 
 TEST(Metrics, NumbersMatchByTheirValues) {
@@ -179,6 +179,7 @@ TEST(Metrics, NumbersMatchByTheirValues) {
   EXPECT_EQ(number_match("7", References{"none", "7"}), 1);
   EXPECT_EQ(number_match("7", References{"none"}), std::nullopt);
   EXPECT_EQ(number_match("7", References{}), std::nullopt);
+  EXPECT_EQ(number_match("1e999", std::vector<std::string>{"2e999"}), 0) << "beyond a double";
 }
 
 }  // namespace
