@@ -17,7 +17,7 @@ set(ENV{PKG_CONFIG_LIBDIR}
 
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;${CMAKE_SYSROOT})
 
-# The compiler wrapper of MPI is the machine's own, and names libraries of its architecture.
+# This machine's MPI compiler wrapper names libraries of the wrong architecture.
 set(MPI_SKIP_COMPILER_WRAPPER ON)
 set(MPI_CXX_LIB_NAMES mpi)
 set(MPI_mpi_LIBRARY ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/libmpi.so.40)

@@ -1,4 +1,4 @@
-# pando_kernel_text(TARGET): the text of the GPU kernels becomes a source of TARGET, so that the program has it in itself.
+# pando_kernel_text(TARGET): adds a source with the text of the GPU kernels to TARGET, so that the program holds it.
 function(pando_kernel_text target)
   set(folder ${PROJECT_SOURCE_DIR}/src/exec/gpu/kernels)
   set(script ${PROJECT_SOURCE_DIR}/cmake/write_kernels.cmake)

@@ -1,5 +1,5 @@
-# The kernels of all.h in FOLDER as a C++ source with one text: exec/gpu/kernel_text.h. Each file stands behind those that
-# it includes, once.
+# Writes the kernels of all.h in FOLDER as one text in a C++ source (exec/gpu/kernel_text.h). Each file appears once,
+# after the files that it includes.
 cmake_policy(VERSION 3.25)
 set(seen emulate.h)  # for C++ alone
 set(text "")

@@ -35,7 +35,7 @@ def packages(files):
 
 
 def packages_of_sysroot(root, files):
-    """The same for files of another architecture."""
+    """Packages of these files in a sysroot of another architecture."""
     owners = {}
     for listed in (root / "var/lib/dpkg/info").glob("*.list"):
         for line in listed.read_text().splitlines():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Embeds passages of TREC with Pando and with another library, in turn, two threads each. Prints the seconds that each takes
-without its start, those of its processors, and their ratios. Threads of the library do not spin while they wait.
+"""Embeds passages of TREC with Pando and with another library, in turn, with two threads each. Prints the wall and
+processor seconds of each, without start-up, and their ratios. Threads of the library do not spin while they wait.
 
     pip install -r tools/requirements-golden.txt sentence-transformers==6.2.0 onnx onnxscript onnxruntime==1.32.0
     tools/encoder_speeds.py onnx|torch PANDO MODEL TREC.jsonl.gz N [ROUNDS]
@@ -24,7 +24,7 @@ BATCH, N_THREADS = 8, 2
 
 
 class Seconds:
-    """Of the clock, and of the processors of this process and of those that ended."""
+    """Wall seconds, and processor seconds of this process and of its finished children."""
 
     def __init__(self):
         self.begin = self.now()
@@ -74,10 +74,10 @@ def exported(model, folder):
             return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
     path = folder / "model.onnx"
-    ids = torch.ones(2, 16, dtype=torch.int64)
+    ids, mask = (torch.ones(2, 16, dtype=torch.int64) for _ in range(2))  # one tensor would become one input
     sizes = {0: torch.export.Dim("texts"), 1: torch.export.Dim("tokens", max=512)}
-    torch.onnx.export(Hidden(), (ids, ids), path, input_names=["input_ids", "attention_mask"], output_names=["hidden"],
-                      dynamic_shapes=(sizes, sizes), dynamo=True)
+    torch.onnx.export(Hidden().eval(), (ids, mask), path, input_names=["input_ids", "attention_mask"],
+                      output_names=["hidden"], dynamic_shapes=(sizes, sizes), dynamo=True)
     return path
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the GPU kernels as `pando` does, without a GPU, and reads the code: docs/gpu.md.
+"""Compiles the GPU kernels as `pando` does, without a GPU, and checks the code: docs/gpu.md.
 
 usage: gpu_code.py FOLDER   (with the unpacked compilers of scripts/gpu-code; code and logs go there too)
 """
@@ -13,7 +13,7 @@ import sys
 NVIDIA = (75, 80, 86, 89, 90, 120)
 AMD = ("gfx1030", "gfx90a")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# These multiply integers: by tensor cores where there are mma instructions of s8, else four at a time.
+# Kernels that multiply integers: by tensor cores with s8 mma instructions, else four at a time.
 INTEGERS = re.compile(r"(few|many)_(bytes|fives|sixes|integer_rows|nibbles|table)$")
 FIRST_MMA = 80
 # PTX that rounds each operation by itself, as docs/arithmetic.md has it.
@@ -79,7 +79,7 @@ def problems_of_ptx(ptx):
 
 
 def sass_of_kernels(sass):
-    """Machine code by kernel, without the routines of division and root, which stand behind it."""
+    """Machine code by kernel, without the routines of division and root after it."""
     return {name: body.split("$__internal", 1)[0]
             for name, body in re.findall(r"\n\.text\.(\w+):\n(.*?)(?=\n\t\.section|\Z)", sass, re.DOTALL)}
 

@@ -4,8 +4,8 @@
     pip install xllamacpp==2026.10.11549
     tools/llama_cpp_vectors.py PANDO MODEL.gguf [TEXTS.jsonl]
 
-Without TEXTS.jsonl, for files without a vocabulary, random token ids are embedded, and Pando gets a tokenizer of the same
-size. With it, both programs make the tokens of its lines {"text"}. Vectors have length 1.
+Without TEXTS.jsonl random token ids below 61 are embedded, for tiny files without a vocabulary. With it, both programs make
+the tokens of its lines {"text"}. Vectors have length 1.
 """
 import json
 import pathlib
@@ -16,7 +16,7 @@ import tempfile
 import numpy as np
 import xllamacpp
 
-LENGTHS = (1, 7, 40, 90)
+LENGTHS, N_VOCAB = (1, 7, 40, 90), 61
 
 
 def llama_vectors(file, inputs, n_context):
@@ -39,18 +39,18 @@ def llama_vectors(file, inputs, n_context):
     return np.array(vectors)
 
 
-def pando_vectors(pando, file, lines, *options):
+def pando_vectors(pando, file, lines):
     with tempfile.TemporaryDirectory() as folder:
         source, output = pathlib.Path(folder, "in.jsonl"), pathlib.Path(folder, "out.jsonl")
         source.write_text("".join(json.dumps(dict(line, id=i)) + "\n" for i, line in enumerate(lines)))
         subprocess.run([pando, "embed", "--model", file, "--weights", "f32", "--input", source, "--output", output,
-                        "--ordered", "--quiet", *options], check=True)
+                        "--ordered", "--quiet"], check=True)
         return np.array([json.loads(line)["embedding"] for line in output.read_text().splitlines()])
 
 
-def random_ids(n_vocab):
+def random_ids():
     random = np.random.default_rng(5)
-    return [random.integers(3, n_vocab, n).tolist() for n in LENGTHS]
+    return [random.integers(3, N_VOCAB, n).tolist() for n in LENGTHS]
 
 
 def main():
@@ -62,7 +62,7 @@ def main():
         ours = pando_vectors(pando, file, [{"text": text} for text in texts])
         theirs = llama_vectors(file, texts, 512)
     else:
-        inputs = random_ids(61)
+        inputs = random_ids()
         ours = pando_vectors(pando, file, [{"tokens": ids} for ids in inputs])
         theirs = llama_vectors(file, inputs, 128)
     cosines = (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)

@@ -104,8 +104,8 @@ def rounded(values):
 
 
 def similarities(name, tokenizer):
-    """Those of the query and each document of the model card, by the modules of sentence-transformers: the mean, two
-    matrices, length 1."""
+    """Similarities of the query with each document of the model card. The modules are those of sentence-transformers:
+    the mean, two matrices, length 1."""
     directory = texts.file_of(name)
     model = transformers.AutoModel.from_pretrained(directory, dtype=torch.float32).eval()
     prompts = json.loads((directory / "config_sentence_transformers.json").read_text())["prompts"]

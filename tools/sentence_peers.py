@@ -4,7 +4,7 @@
     pip install -r tools/requirements-golden.txt sentence-transformers==6.2.0 sentencepiece==0.2.3 protobuf==7.36.2
     tools/sentence_peers.py vectors PANDO MODEL TREC.jsonl.gz N     the vectors of the first N passages
     tools/sentence_peers.py ranking PANDO MODEL TREC.jsonl.gz       the candidates of every query, by their vectors
-    tools/sentence_peers.py pairs PANDO MODEL TREC.jsonl.gz         the same, by a cross-encoder
+    tools/sentence_peers.py pairs PANDO MODEL TREC.jsonl.gz         these candidates, by a cross-encoder
     tools/sentence_peers.py make MODEL TREC.jsonl.gz                writes a random cross-encoder in the form of XLM-R
 
 TREC.jsonl.gz is ../shared/data/trec-dl19-bm25-top100.jsonl.gz or one like it. The random model has 4 layers of 64, and a
@@ -64,7 +64,7 @@ def compare_orders(ours, theirs):
     """ours, theirs: scores of the candidates, a row for each query. Equal scores keep the order of the input."""
     candidates = sum(len(row) for row in ours)
     moved = swapped = 0
-    gaps = []  # of the library's scores at places where the orders differ
+    gaps = []  # gaps of the library's scores at ranks where the orders differ
     for own, other in zip(ours, theirs, strict=True):
         first, second = (np.argsort(-np.asarray(row), kind="stable") for row in (own, other))
         different = first != second

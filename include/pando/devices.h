@@ -13,19 +13,18 @@ namespace pando {
 
 struct DeviceInfo {
   std::string name;           // for ModelOptions::device: "cpu"
-  std::string description;    // this machine's, in one line; "" if there is none
-  uint64_t memory_bytes = 0;  // in all; 0: unknown
-  std::string refusal;        // the reason why it cannot be used; "": it can
+  std::string description;    // this machine's device, in one line; "" if there is none
+  uint64_t memory_bytes = 0;  // total; 0: unknown
+  std::string refusal;        // why the device cannot be used; "": it can
 };
 
-// The first is the default. Opens the drivers that the machine has.
+// Lists the devices, the default first. Opens installed drivers.
 std::vector<DeviceInfo> device_list();
-// Their names alone, without opening anything.
+// Lists their names and opens no driver.
 std::vector<std::string> device_names();
 
 // Computes cases of each kernel of the device and compares every bit with plain loops. Errors:
-// kInvalidArgument for a device that has no kernels to compare, kUnsupported for one that cannot be
-// used.
+// kInvalidArgument if the device has no kernels to compare, kUnsupported if it cannot be used.
 Result<std::vector<KernelCheck>> check_kernels(std::string_view device);
 
 }  // namespace pando

@@ -22,8 +22,9 @@ Result<std::filesystem::path> find_model(const std::string& name,
 Result<std::filesystem::path> find_tokenizer(const std::string& name,
                                              const std::filesystem::path& hub_cache);
 
-// The files of a model or tokenizer that Pando reads, sorted. `path`: from find_model or
-// find_tokenizer. A tokenizer's file includes the files that are read beside it. Error: kIo.
+// The files of a model or tokenizer that Pando reads, sorted, with those of the folders that
+// modules.json names. `path`: from find_model or find_tokenizer. A tokenizer's file includes the
+// files that are read beside it. Error: kIo.
 Result<std::vector<std::filesystem::path>> files_of_model(const std::filesystem::path& path);
 
 // A hash that tells the files of one model from those of another. It covers all names and sizes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from typing import Any, Iterator, Optional, Sequence
@@ -129,12 +130,14 @@ class Writer:
             self._writer.close()
             synced(self._unfinished)
             os.replace(self._unfinished, self.path)
-            synced(os.path.dirname(self.path) or ".")
         except (OSError, pyarrow().ArrowException) as error:
             raise TableError(f"cannot write '{self.path}': {error}") from error
+        with contextlib.suppress(OSError):  # some file systems cannot
+            synced(os.path.dirname(self.path) or ".")
 
     def discard(self) -> None:
-        self._writer.close()
+        with contextlib.suppress(OSError, pyarrow().ArrowException):  # it may have failed before
+            self._writer.close()
         os.unlink(self._unfinished)
 
 

@@ -2,11 +2,13 @@
 
 import datetime
 import decimal
+import errno
 import fcntl
 import json
 import os
 import pathlib
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -195,6 +197,33 @@ def test_what_is_wrong_is_said(tmp_path, capfd):
     assert says("expected INPUT and OUTPUT alone", tmp_path / "a.parquet", out, "--input", "b") == 1
     assert says("unknown option '--bogus'", tmp_path / "good.parquet", tmp_path / "z.parquet", "--bogus") == 2
     assert not out.exists()
+
+
+def test_a_table_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    made, fsync, refused = pa.table({"a": [1]}), os.fsync, []
+
+    def refusing(descriptor):
+        if stat.S_IFMT(os.fstat(descriptor).st_mode) in refused:
+            raise OSError(errno.EIO, "refused")
+        fsync(descriptor)
+
+    def write_whole(path):
+        writer = _tables.Writer(str(path), made.schema)
+        writer.write(made.to_batches()[0])
+        try:
+            writer.keep()
+        except BaseException:
+            writer.discard()
+            raise
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    refused.append(stat.S_IFDIR)  # by some file systems
+    write_whole(tmp_path / "a.parquet")
+    assert _tables.Reader(str(tmp_path / "a.parquet")).schema == made.schema
+    refused.append(stat.S_IFREG)
+    with pytest.raises(_tables.TableError, match="cannot write"):
+        write_whole(tmp_path / "b.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
 @pytest.mark.parametrize("arguments", [["run", "a.parquet"], ["run", "a.parquet", "b.parquet"], ["eval", "a.parquet"]])

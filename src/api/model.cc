@@ -117,7 +117,7 @@ Result<std::shared_ptr<const Model>> Model::load(const ModelPath& directory,
 
 namespace {
 
-// Reads the head of a classifier, whose tensors are then no part that is passed over.
+// Reads a classifier's head. Its tensors then do not count as unread parts.
 Result<std::optional<model::ClassifierHead>> take_head(const ModelPath& directory,
                                                        model::OpenedModel& files) {
   auto head = model::read_classifier_head(directory, files);

@@ -13,7 +13,9 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/mix.h"
+#include "base/model_path.h"
 #include "base/python_json.h"
+#include "model/module_files.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -147,6 +149,32 @@ bool is_read(const fs::path& path) {
   return false;
 }
 
+// Adds the files of a folder that `counts`.
+Status add_files(const fs::path& folder, bool (*counts)(const fs::path&),
+                 std::vector<fs::path>& files) {
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure))
+    if (entry.is_regular_file(failure) && counts(entry.path())) files.push_back(entry.path());
+  if (failure) return in_file(folder.string(), io_error("cannot be read: {}", failure.message()));
+  return {};
+}
+
+// Adds the files of the folders that modules.json names. What is wrong with it is left to who
+// reads it.
+Status add_modules(const fs::path& directory, std::vector<fs::path>& files) {
+  const auto modules = model::read_modules(ModelPath(directory));
+  if (!modules) return {};
+  std::error_code failure;
+  for (const model::Module& module : *modules) {
+    if (module.path.empty() || !fs::is_directory(module.folder, failure)) continue;
+    const auto counts = [](const fs::path& path) {
+      return is_read(path) || path.filename() == "pytorch_model.bin";
+    };
+    if (Status status = add_files(module.folder, counts, files); !status) return status;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
@@ -193,9 +221,8 @@ Result<std::vector<fs::path>> files_of_model(const fs::path& path) {
   std::error_code failure;
   std::vector<fs::path> files;
   if (fs::is_directory(path, failure)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
-      if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
-    if (failure) return in_file(path.string(), io_error("cannot be read: {}", failure.message()));
+    if (Status status = add_files(path, is_read, files); !status) return status.error();
+    if (Status status = add_modules(path, files); !status) return status.error();
   } else if (is_tokenizer_file(path)) {
     files = {path};
     for (const char* beside : kBesideATokenizer)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -176,6 +177,8 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
                       kv_memory, context, shortage_text(kv_memory + n_fixed));
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
+  } catch (const std::runtime_error& error) {  // of a device
+    return make_error(ErrorCode::kUnavailable, "{}", error.what());
   }
 }
 

@@ -28,8 +28,8 @@ void fit_length(Body& body, size_t request, size_t room);
 // kInvalidArgument where the log-probabilities that a body asks for, its prompts in tokens, take
 // more memory than one body may.
 Status check_logprobs(const Body& body);
-// kInvalidArgument where the hidden states of single tokens that a body asks for, `d_model` values
-// each, take more memory than one body may.
+// kInvalidArgument if the hidden states of single tokens that a body asks for take more memory
+// than one body may use. d_model: values of each.
 Status check_rows(const Body& body, int d_model);
 // Says in each request, prompts in tokens, how many tokens the others have beside its own, and
 // those behind it; what one shares with the one before it counts once (Request::tokens_beside,

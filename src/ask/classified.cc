@@ -67,6 +67,20 @@ Result<Aggregation> aggregation_named(std::string_view name) {
   return value_named(kNames, name);
 }
 
+void read_label_fields(Fields& fields, const LabelFields& names, ClassifyOptions& options) {
+  std::string scores = "model", aggregation = "simple";
+  fields.integer(names.top, options.top);
+  fields.text(names.scores, scores);
+  fields.text(names.aggregation, aggregation);
+  if (fields.has(names.top) && options.top < 1) fields.fail(names.top, options.top, "1 or more");
+  const Result<LabelScores> function = label_scores_named(scores);
+  const Result<Aggregation> way = aggregation_named(aggregation);
+  if (function) options.scores = *function;
+  if (way) options.aggregation = *way;
+  if (!function) fields.fail(invalid_field(names.scores, "{}", function.error().message()));
+  if (!way) fields.fail(invalid_field(names.aggregation, "{}", way.error().message()));
+}
+
 void add_labels(const Completion& completion, const ClassifyOptions& options, const Model& model,
                 std::string_view text, Json& object) {
   if (labels_tokens(options)) {

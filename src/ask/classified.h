@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "pando/classify.h"
 
@@ -14,6 +15,12 @@ Json label_list(const std::vector<LabelScore>& labels);
 // The names of LabelScores and of Aggregation in options; kInvalidArgument for others.
 Result<LabelScores> label_scores_named(std::string_view name);
 Result<Aggregation> aggregation_named(std::string_view name);
+
+// Fields that say which labels a text gets.
+struct LabelFields {
+  const char *top, *scores, *aggregation;  // their names
+};
+void read_label_fields(Fields& fields, const LabelFields& names, ClassifyOptions& options);
 
 // Adds the labels of a text: "label", "score" and "labels", the highest score first; or, if the
 // head labels tokens, "entities": [{"label", "score", "text", "start", "end"}, ...], places in

@@ -107,21 +107,10 @@ class PredictBody : public ClassifyBody {
 
 // Reads the fields that both forms have.
 void read_options(Fields& fields, ClassifiedTexts& asked) {
-  ClassifyOptions& options = asked.options;
-  std::string scores = "model", aggregation = "simple";
-  fields.text("activation", scores);
-  fields.text("aggregation_strategy", aggregation);
-  fields.integer("top_k", options.top);
-  if (fields.has("top_k") && options.top < 1) fields.fail("top_k", options.top, "1 or more");
-  const Result<LabelScores> function = label_scores_named(scores);
-  const Result<Aggregation> way = aggregation_named(aggregation);
+  read_label_fields(fields, {"top_k", "activation", "aggregation_strategy"}, asked.options);
   bool at_end = true;
   asked.truncates = read_truncate(fields, at_end);
-  if (!at_end) options.cut_at_end = false;
-  if (function) options.scores = *function;
-  if (way) options.aggregation = *way;
-  if (!function) fields.fail(invalid_field("activation", "{}", function.error().message()));
-  if (!way) fields.fail(invalid_field("aggregation_strategy", "{}", way.error().message()));
+  if (!at_end) asked.options.cut_at_end = false;
 }
 
 template <class Made>

@@ -17,7 +17,7 @@ struct DoorDraft {
   Endpoint endpoint = Endpoint::kChat;
   ChatDraft draft = {};
   bool thinks = false;      // reasoning is turned on, if the chat template has a switch for it
-  EmbedOptions embed = {};  // of embeddings, where the model's files do not say it
+  EmbedOptions embed = {};  // for embeddings, if the model's files do not say it
 };
 
 class DoorBody : public Body {

@@ -6,9 +6,9 @@
 
 namespace pando::ask {
 
-// A list of numbers, each with as many digits as its value needs.
+// A JSON list of numbers, each with as many digits as its value needs.
 Json values_json(const std::vector<float>& values);
-// The vectors of a text's tokens, as token_vectors_of.
+// The vectors of a text's tokens, as token_vectors_of gives them.
 Json token_vectors_json(const Completion& completion, const EmbedOptions& options);
 
 // A vector as numbers, or as base64 of its f32 values.

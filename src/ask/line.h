@@ -48,8 +48,8 @@ class Line : public Job {
 
 std::vector<Json> one_object(Json object);
 
-// A line that asks for results of one text, {"id", "wrong"?, ..., "prompt_tokens", "cut_tokens"?,
-// "metadata"?}.
+// A line that asks for results of one text. Output: {"id", "wrong"?, ..., "prompt_tokens",
+// "cut_tokens"?, "metadata"?}.
 class TextLine : public Line {
  public:
   std::vector<Json> written(const Answered& answered, const LineWriting& with) const override;

@@ -7,7 +7,7 @@
 namespace pando::ask {
 
 // Reads a body of the OpenAI API with a server's defaults and limits. Errors: as ReadBody.
-// `embed`: how vectors are made, where neither the body nor the model's files say it.
+// `embed`: how vectors are made, if neither the body nor the model's files say it.
 Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
                                           const BodyContext& context,
                                           const EmbedOptions& embed = {});

@@ -63,7 +63,7 @@ class TeiWeightsBody : public DoorBody {
   }
 
  private:
-  const Model& model_;  // as old as the server
+  const Model& model_;  // lives as long as the server
 };
 
 const char* tei_type(int status) {
@@ -81,7 +81,7 @@ Json tei_error(const HttpError& error) {
   return {{"error", error.message}, {"error_type", tei_type(error.status)}};
 }
 
-// Reads a body with these fields, for a class that answers it.
+// Reads a body with these fields into a class that answers it.
 template <class Made>
 Result<std::unique_ptr<Body>> read_texts(const Json& json, std::span<const DoorField> table,
                                          const EmbedOptions& embed, const BodyContext& context) {
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Body>> read_tei_body(const Json& json, const BodyContext&
 
 Result<std::unique_ptr<Body>> read_tei_tokens_body(const Json& json, const BodyContext& context) {
   EmbedOptions embed{.output = EmbedOutput::kTokens};
-  // Hidden states stay as they are, for users who pool them.
+  // Does not normalise hidden states, because users pool them.
   if (const auto options = embed_options_for(context.model, embed);
       options && options->token_steps == nullptr)
     embed.normalise = false;

@@ -176,6 +176,10 @@ Result<std::unique_ptr<Body>> read_tgi(const Json& json, const BodyContext& cont
   bool samples = false;
   fields.flag("do_sample", samples);
   if (!fields.status()) return in_part("parameters", fields.status().error());
+  Fields outer(json);
+  bool may_stream = false;  // POST / alone reads it
+  outer.flag("stream", may_stream);
+  if (!outer.status()) return outer.status().error();
   if (fields.has("grammar"))
     if (Status status = read_grammar_of(parameters["grammar"], draft); !status)
       return status.error();

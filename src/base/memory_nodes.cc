@@ -19,7 +19,7 @@ std::optional<cpu_set_t> own_processors() {
   return set;
 }
 
-// The system may refuse: this costs speed only.
+// The system may refuse; then only speed is lost.
 void run_on(const std::vector<int>& processors) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -27,7 +27,7 @@ void run_on(const std::vector<int>& processors) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Keeps the calling thread on some processors as long as it lives.
+// Binds the calling thread to some processors while this object lives.
 class Visit {
  public:
   explicit Visit(const std::vector<int>& processors) : before_(own_processors()) {

@@ -58,24 +58,6 @@ void read_with(Fields& fields, ExtraFields& out) {
   }
 }
 
-void read_top(Fields& fields, int& top) {
-  fields.integer("top", top);
-  if (fields.has("top") && top < 1) fields.fail("top", top, "1 or more");
-}
-
-void read_classifier(Fields& fields, ClassifyOptions& options) {
-  read_top(fields, options.top);
-  std::string scores = "model", aggregation = "simple";
-  fields.text("scores", scores);
-  fields.text("aggregation", aggregation);
-  const Result<LabelScores> function = ask::label_scores_named(scores);
-  const Result<Aggregation> way = ask::aggregation_named(aggregation);
-  if (function) options.scores = *function;
-  if (way) options.aggregation = *way;
-  if (!function) fields.fail(invalid_field("scores", "{}", function.error().message()));
-  if (!way) fields.fail(invalid_field("aggregation", "{}", way.error().message()));
-}
-
 void read_task_fields(Fields& fields, BatchOptions& options) {
   std::vector<std::string_view> known(std::begin(kBatchFields), std::end(kBatchFields));
   if (options.task == BatchTask::kEmbed) {
@@ -89,11 +71,12 @@ void read_task_fields(Fields& fields, BatchOptions& options) {
     fields.text("instruction", options.embed.instruction);
   } else if (options.task == BatchTask::kRerank) {
     known.insert(known.end(), std::begin(kRerankFields), std::end(kRerankFields));
-    read_top(fields, options.top);
+    fields.integer("top", options.top);
+    if (fields.has("top") && options.top < 1) fields.fail("top", options.top, "1 or more");
     if (fields.has("instruction")) fields.text("instruction", options.rerank.instruction.emplace());
   } else if (options.task == BatchTask::kClassify) {
     known.insert(known.end(), std::begin(kClassifyFields), std::end(kClassifyFields));
-    read_classifier(fields, options.classify);
+    ask::read_label_fields(fields, {"top", "scores", "aggregation"}, options.classify);
   }
   fields.only(known);
 }

@@ -46,13 +46,17 @@ Result<fs::path> find_path(const ModelSource& source, const std::string& path) {
 template <class Find>
 Result<fs::path> with_progress(const ModelSource& source, const Find& find) {
   ProgressLine line(source.quiet, "files");
+  const auto say = [&](const std::string& text) {
+    line.clear();
+    print_stderr("pando: {}\n", text);
+  };
   const hub::FetchCalls calls{
       .progress = [&](const hub::FetchProgress& now) { line.show(progress_text(now)); },
       .note =
           [&](const std::string& note) {
-            line.clear();
-            if (!source.quiet) print_stderr("pando: {}\n", note);
-          }};
+            if (!source.quiet) say(note);
+          },
+      .warn = say};
   Result<fs::path> found = find(calls);
   line.clear();
   return found;

@@ -230,7 +230,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
              "of them again,\n"
              "one by one with nothing shared, and compares every bit of their logits.\n"
              "With --device alone: computes cases of each kernel of the device, and compares every "
-             "bit with plain loops.\n"
+             "bit with\nplain loops.\n"
              "Exit codes: 0 all are equal, 1 one differs or none was compared, 3 some questions "
              "were not checked.\n"
              "Examples:\n"

@@ -9,8 +9,7 @@
 
 namespace pando::cli {
 
-// Fills in how long steps take, where policy or budget ask for it. between: called before each step
-// that is measured.
+// Measures step times if policy or budget ask for it. between: called before each measured step.
 Status learn_steps(const Model& model, EngineOptions& options,
                    const std::function<void()>& between = {});
 

@@ -1,11 +1,11 @@
-// A device's kernels beside plain loops.
+// `pando verify --device` without a model: compares a device's kernels with plain loops.
 #pragma once
 
 #include <string>
 
 namespace pando::cli {
 
-// Prints a line for each kind of kernel. The exit code: kOk where all bits are equal.
+// Prints a line for each kind of kernel. The exit code is kOk if all bits are equal.
 int verify_kernels(const std::string& device);
 
 }  // namespace pando::cli

@@ -59,7 +59,7 @@ class Device {
   // and which is not used therefore.
   virtual std::vector<std::string> warnings() const = 0;
 
-  // Compares every bit of each kernel with exec/scalar. kInvalidArgument if there are none.
+  // Compares every bit of each kernel with exec/scalar. kInvalidArgument if the device has none.
   virtual Result<std::vector<KernelCheck>> check_kernels() const = 0;
 
   // Packs the tensors. `source` outlives the model.

@@ -200,7 +200,7 @@ struct ModelSpec {
   bool final_norm = true;
   int n_learned_positions = 0;  // rows of the table that is added to embeddings; 0: none
   int position_offset = 0;      // row of position 0 in it
-  // A token that adds the row before that of position 0, and that positions do not count.
+  // A padding token. It gets the row before that of position 0, and positions do not count it.
   std::optional<int32_t> pad_token = {};
   int n_token_types = 0;  // rows of the table of types, added too; 0: none
   // Attention and feed-forward read the same row, by one norm or one each, and both outputs are

@@ -33,7 +33,7 @@ constexpr Shape kLongest = {512, 1, 8192, 6};  // if there is time left
 // All rows begin in one part, and some go to others.
 constexpr Shape kAnswers = {64, 1, 64, 8, 64};
 constexpr int kRepeats = 3;
-// Of others between two steps. After more, a step finds caches as they left them.
+// Longest time for other engines between two steps. After more, they have displaced caches.
 constexpr std::chrono::microseconds kDisturbing{200};
 
 class Measuring {
@@ -100,7 +100,7 @@ class Measuring {
     return std::chrono::duration<double>(Clock::now() - start_ - of_others_).count();
   }
 
-  // Lets others compute. True if they did for long.
+  // Lets other engines compute. True if they took long.
   bool make_way() {
     if (!between_) return false;
     const Clock::time_point begin = Clock::now();
@@ -175,7 +175,7 @@ class Measuring {
   double seconds_;
   const std::function<void()>& between_;
   Clock::time_point start_ = Clock::now();
-  Clock::duration of_others_{};  // since then
+  Clock::duration of_others_{};  // time of other engines since then
   std::vector<StepSample> samples_;
   size_t n_repeats_ = 0;
   ExpertCounts experts_;  // of the model

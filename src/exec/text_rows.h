@@ -17,8 +17,8 @@ std::vector<uint32_t> rows_of_pass(const StepPlan& plan, uint32_t pass);
 // attention of each row to its whole text.
 StepPlan rows_of_texts(const StepPlan& plan, std::span<const uint32_t> rows);
 
-// [rows] the row of the table of learned positions for each of these rows, which ascend. For models
-// that have this table.
+// For each of these ascending rows, its row in the table of learned positions. The model has this
+// table.
 std::vector<uint32_t> learned_positions(const StepPlan& plan, std::span<const uint32_t> rows,
                                         const model::ModelSpec& spec);
 

@@ -8,6 +8,7 @@
 
 #include "base/byte_order_mark.h"
 #include "base/errors.h"
+#include "base/json.h"
 #include "base/write_file.h"
 
 namespace pando::hub {
@@ -37,14 +38,20 @@ fs::path temporary_in(const fs::path& folder) {
   return folder / (kTemporary + std::to_string(getpid()));
 }
 
-// True if every shard that the snapshot's index names is here.
-bool has_all_shards(const fs::path& snapshot) {
-  const fs::path path = snapshot / kIndex;
-  const Result<std::vector<std::string>> shards = shards_of_index(contents_of(path), path.string());
-  std::error_code failure;
-  return shards && std::ranges::all_of(*shards, [&](const std::string& shard) {
-           return fs::exists(snapshot / shard, failure);
-         });
+// The chosen files that the snapshot lacks, with the shards that its index names, sorted.
+std::vector<std::string> missing_of(const CachedRepository& repository, const std::string& commit,
+                                    const ChosenFiles& files) {
+  std::vector<std::string> names = files.small;
+  names.insert(names.end(), files.weights.begin(), files.weights.end());
+  if (files.has_index) {
+    const fs::path path = repository.snapshot(commit) / kIndex;
+    const auto shards = shards_of_index(contents_of(path), path.string());
+    if (!shards) return {kIndex};
+    names.insert(names.end(), shards->begin(), shards->end());
+  }
+  std::erase_if(names, [&](const std::string& name) { return repository.has(commit, name); });
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace
@@ -70,14 +77,32 @@ std::string CachedRepository::commit_of(const std::string& revision) const {
 
 Status CachedRepository::write_ref(const std::string& revision, const std::string& commit) const {
   if (is_commit(revision)) return {};
-  const fs::path path = folder_ / "refs" / revision, temporary = temporary_in(folder_);
-  if (contents_of(path) == commit) return {};
+  return write_whole(folder_ / "refs" / revision, commit);
+}
+
+Status CachedRepository::write_whole(const fs::path& path, const std::string& text) const {
+  if (contents_of(path) == text) return {};
+  const fs::path temporary = temporary_in(folder_);
   if (Status status = make_folder(path.parent_path()); !status) return status;
-  if (Status status = write_file(temporary, commit); !status) return status;
+  if (Status status = write_file(temporary, text); !status) return status;
   std::error_code failure;
   fs::rename(temporary, path, failure);
   if (failure) return cannot_write(path, failure);
   return {};
+}
+
+std::optional<std::vector<std::string>> CachedRepository::listing(const std::string& commit) const {
+  const Result<Json> names = parse_json(contents_of(listings() / (commit + ".json")));
+  if (!names || !names->is_array()) return std::nullopt;
+  std::vector<std::string> all;
+  for (const Json& name : *names)
+    if (name.is_string()) all.push_back(name.get<std::string>());
+  return all;
+}
+
+Status CachedRepository::keep_listing(const std::string& commit,
+                                      const std::vector<std::string>& names) const {
+  return write_whole(listings() / (commit + ".json"), json_text(Json(names)));
 }
 
 bool CachedRepository::has(const std::string& commit, const std::string& name) const {
@@ -130,9 +155,15 @@ std::optional<CachedModel> find_cached(const fs::path& cache, const ModelId& id,
     if (!id.choice.empty()) return std::nullopt;
     return CachedModel{snapshot};
   }
-  if (files->is_gguf) return CachedModel{snapshot / files->weights[0], true, true};
-  const bool has_weights = need == Need::kModel && (!files->has_index || has_all_shards(snapshot));
-  return CachedModel{snapshot, has_weights, files->has_tokenizer};
+  // All of it is in the file and its parts, which it counts.
+  const std::vector<std::string> none;
+  if (files->is_gguf) return CachedModel{snapshot / files->weights[0], true, true, commit, none};
+  CachedModel model{snapshot, false, files->has_tokenizer, commit};
+  model.has_weights = need == Need::kModel && missing_of(repository, commit, *files).empty();
+  if (const auto names = repository.listing(commit))
+    if (const Result<ChosenFiles> all = choose_files(id, *names, need); all)
+      model.missing = missing_of(repository, commit, *all);
+  return model;
 }
 
 }  // namespace pando::hub

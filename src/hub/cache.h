@@ -2,7 +2,9 @@
 //   models--org--name/blobs/ETAG            contents
 //                     refs/REVISION         the commit of a branch or tag
 //                     snapshots/COMMIT/FILE relative links to blobs
+//                     .pando/COMMIT.json    names of the files on the hub; that library reads none
 //   .locks/models--org--name/ETAG.lock
+//                            .pando.lock    shared by fetches, exclusive for a removal
 #pragma once
 
 #include <filesystem>
@@ -16,8 +18,8 @@
 
 namespace pando::hub {
 
-// Begins names in the folder of a model that are renamed at once, and that no scan of the cache
-// reads.
+// Prefix of temporary names in the folder of a model. They are renamed at once, and scans of the
+// cache skip them.
 inline constexpr const char* kTemporary = ".pando-";
 
 class CachedRepository {
@@ -31,14 +33,20 @@ class CachedRepository {
     return folder_ / "blobs" / (etag + ".incomplete");
   }
   std::filesystem::path lock(const std::string& etag) const { return locks_ / (etag + ".lock"); }
+  std::filesystem::path model_lock() const { return locks_ / ".pando.lock"; }
   std::filesystem::path snapshot(const std::string& commit) const {
     return folder_ / "snapshots" / commit;
   }
+  std::filesystem::path listings() const { return folder_ / ".pando"; }
 
-  // The commit of a branch or tag, or `revision` itself if it is a commit. Empty: it is not here.
+  // The commit of a branch or tag, or `revision` itself if it is a commit; empty if it is unknown.
   std::string commit_of(const std::string& revision) const;
-  // Whole or not at all.
+  // Writes the ref atomically.
   Status write_ref(const std::string& revision, const std::string& commit) const;
+
+  // Names of the files that a commit has on the hub. Nothing if they were not kept.
+  std::optional<std::vector<std::string>> listing(const std::string& commit) const;
+  Status keep_listing(const std::string& commit, const std::vector<std::string>& names) const;
 
   // True if the snapshot has the file with its contents.
   bool has(const std::string& commit, const std::string& name) const;
@@ -47,6 +55,8 @@ class CachedRepository {
   Status link(const std::string& commit, const std::string& name, const std::string& etag) const;
 
  private:
+  Status write_whole(const std::filesystem::path& path, const std::string& text) const;
+
   std::filesystem::path folder_, locks_;
 };
 
@@ -54,9 +64,12 @@ class CachedRepository {
 struct CachedModel {
   std::filesystem::path path;  // a snapshot, or a GGUF file in it
   bool has_weights = false, has_tokenizer = false;
+  std::string commit = {};
+  // Files that the model needs and the hub has, sorted. Nothing: it is not known what the hub has.
+  std::optional<std::vector<std::string>> missing = std::nullopt;
 };
 
-// Nothing if no snapshot of this revision is here, or none that holds what the id's choice names.
+// Finds a model. Returns nothing without a snapshot of this revision that holds the id's choice.
 std::optional<CachedModel> find_cached(const std::filesystem::path& cache, const ModelId& id,
                                        const std::string& revision, Need need);
 

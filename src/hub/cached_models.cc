@@ -6,6 +6,7 @@
 #include <ctime>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/errors.h"
@@ -18,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFolder = "models--", kBetween = "--";
+constexpr size_t kLocksAtOnce = 128;  // each is an open file
 
-// The id that "models--org--name" stands for; nothing of other folders.
+// The id that "models--org--name" stands for; nothing for other folders.
 std::optional<ModelId> id_of_folder(const std::string& name) {
   if (!name.starts_with(kFolder)) return std::nullopt;
   std::string id = name.substr(kFolder.size());
@@ -38,14 +40,14 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Branches and tags of a repository that mean this commit.
+// Branches and tags of a repository that name this commit.
 std::vector<std::string> refs_of(const CachedRepository& repository, const std::string& commit) {
   std::vector<std::string> refs = names_below(repository.folder() / "refs");
   std::erase_if(refs, [&](const std::string& ref) { return repository.commit_of(ref) != commit; });
   return refs;
 }
 
-// The name of the blob that a link of a snapshot means; empty for other files.
+// The name of the blob that a snapshot's link points to; empty for other files.
 std::string blob_of(const fs::path& link) {
   std::error_code failure;
   const fs::path target = fs::read_symlink(link, failure);
@@ -59,27 +61,28 @@ uint64_t removed_bytes(const fs::path& path) {
   return failure ? 0 : size;
 }
 
-// Locks of a removal, by their files.
-class Locks {
- public:
-  // Takes the lock of a blob, or of one that is not whole. kUnavailable: another process has it.
-  Status take_for(const CachedRepository& repository, const fs::path& blob) {
-    const std::string name = blob.filename().string();
-    return take(repository.lock(name.substr(0, name.find('.'))));
-  }
-  Status take(const fs::path& path) {
-    if (locks_.contains(path)) return {};
-    Result<FileLock> lock = FileLock::acquire(path, [] { return false; });
-    if (!lock) return lock.error();
-    locks_.emplace(path, std::move(*lock));
-    return {};
-  }
+Result<FileLock> lock_now(const fs::path& path) {
+  return FileLock::acquire(path, [] { return false; });
+}
 
- private:
-  std::map<fs::path, FileLock> locks_;
-};
+// The lock of a blob, or of one that is not whole.
+fs::path lock_of(const CachedRepository& repository, const fs::path& blob) {
+  const std::string name = blob.filename().string();
+  return repository.lock(name.substr(0, name.find('.')));
+}
 
-// True for what a process that ended left: others are renamed at once.
+// kUnavailable if another process fetches a blob.
+Status check_locks(const CachedRepository& repository) {
+  std::vector<fs::path> paths = entries_of(repository.locks());
+  std::erase(paths, repository.model_lock());
+  for (const fs::path& blob : entries_of(repository.folder() / "blobs"))
+    paths.push_back(lock_of(repository, blob));
+  for (const fs::path& path : paths)
+    if (const Result<FileLock> lock = lock_now(path); !lock) return lock.error();
+  return {};
+}
+
+// True for a temporary file older than an hour. Running processes rename theirs at once.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kHour = 3600;
   struct stat found {};
@@ -89,18 +92,17 @@ bool is_left_over(const fs::path& path) {
 
 class Removal {
  public:
-  Removal(const CachedRepository& repository, Locks& locks)
-      : repository_(repository), locks_(locks) {}
+  explicit Removal(const CachedRepository& repository) : repository_(repository) {}
 
-  // Links that fit `choice`, in a snapshot; with an empty one, the snapshot. False: nothing fits.
+  // Removes the links that fit `choice`, or the snapshot if it is empty. False: nothing fits.
   bool remove_from(const fs::path& snapshot, const ModelId& id) {
     if (id.choice.empty()) return fs::remove_all(snapshot, failure_) > 0;
     std::error_code failure;
-    if (fs::is_symlink(snapshot, failure)) return false;  // its files are not the cache's
+    if (fs::is_symlink(snapshot, failure)) return false;  // its files are outside the cache
     const Result<ChosenFiles> files = choose_files(id, names_below(snapshot), Need::kModel);
     if (!files) return false;
     for (const std::string& name : files->weights) fs::remove(snapshot / name, failure_);
-    // Folders that are empty now; one that is not stays.
+    // Removes folders that are empty now.
     for (fs::path at = (snapshot / files->weights[0]).parent_path(); at != snapshot.parent_path();
          at = at.parent_path()) {
       std::error_code not_empty;
@@ -109,23 +111,19 @@ class Removal {
     return true;
   }
 
-  // Removes refs without a snapshot, contents that no link of a snapshot names, and temporary
-  // files. What another process fetches since the removal began stays.
+  // Removes refs and listings without a snapshot, contents that no link of a snapshot names, and
+  // temporary files. Files that another process fetches since the removal began stay.
   void sweep() {
+    std::error_code failure;
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
         fs::remove(repository_.folder() / "refs" / ref, failure_);
-    std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
-    std::erase_if(blobs,
-                  [&](const fs::path& blob) { return !locks_.take_for(repository_, blob).ok(); });
-    std::set<std::string> needed;  // by links that were there when the locks were taken
-    for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
-      for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
-    for (const fs::path& blob : blobs)
-      if (!needed.contains(blob.filename().string())) {
-        count(blob);
-        fs::remove(blob, failure_);
-      }
+    for (const fs::path& listing : entries_of(repository_.listings()))
+      if (!fs::exists(repository_.snapshot(listing.stem().string()), failure))
+        fs::remove(listing, failure_);
+    const std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
+    for (size_t at = 0; at < blobs.size(); at += kLocksAtOnce)
+      remove_unneeded(std::span(blobs).subspan(at, std::min(kLocksAtOnce, blobs.size() - at)));
     for (const fs::path& path : entries_of(repository_.folder()))
       if (is_left_over(path)) fs::remove(path, failure_);
   }
@@ -144,13 +142,34 @@ class Removal {
   }
 
  private:
+  void remove_unneeded(std::span<const fs::path> blobs) {
+    std::map<fs::path, FileLock> locks;
+    std::vector<fs::path> locked;
+    for (const fs::path& blob : blobs) {
+      const fs::path path = lock_of(repository_, blob);
+      if (!locks.contains(path)) {
+        Result<FileLock> lock = lock_now(path);
+        if (!lock) continue;
+        locks.emplace(path, std::move(*lock));
+      }
+      locked.push_back(blob);
+    }
+    std::set<std::string> needed;  // by links that were there when the locks were taken
+    for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
+      for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
+    for (const fs::path& blob : locked)
+      if (!needed.contains(blob.filename().string())) {
+        count(blob);
+        fs::remove(blob, failure_);
+      }
+  }
+
   void count(const fs::path& blob) {
     ++removed_.n_files;
     removed_.n_bytes += removed_bytes(blob);
   }
 
   const CachedRepository& repository_;
-  Locks& locks_;
   Removed removed_;
   std::error_code failure_;
 };
@@ -189,12 +208,10 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
   if (!fs::is_directory(fs::symlink_status(repository.folder(), failure)))
     return not_found("'{}' is not in the local hub cache: {} does not exist", id.repository(),
                      repository.folder().string());
-  Locks locks;
-  for (const fs::path& path : entries_of(repository.locks()))
-    if (Status status = locks.take(path); !status) return status.error();
-  for (const fs::path& blob : entries_of(repository.folder() / "blobs"))
-    if (Status status = locks.take_for(repository, blob); !status) return status.error();
-  Removal removal(repository, locks);
+  const Result<FileLock> lock = lock_now(repository.model_lock());
+  if (!lock) return lock.error();
+  if (Status status = check_locks(repository); !status) return status.error();
+  Removal removal(repository);
   if (id.choice.empty() && revision.empty()) {
     removal.remove_all();
     return removal.result();

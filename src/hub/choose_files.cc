@@ -35,7 +35,7 @@ constexpr std::string_view kBesideTokenizers[] = {kConfig,
                                                   "chat_template.json"};
 constexpr std::string_view kBesideWeights[] = {"adapter_config.json", "hf_quant_config.json",
                                                "modules.json", "config_sentence_transformers.json"};
-// Heads of bge-m3 for tokens.
+// Heads of bge-m3 for vectors and weights of tokens.
 constexpr std::string_view kTokenHeads[] = {"colbert_linear.pt", "sparse_linear.pt"};
 
 template <class Names>
@@ -55,7 +55,7 @@ bool is_further_template(std::string_view name) {
 }
 
 // "1_Pooling/config.json": a file of a sentence-transformers module; or sentence_bert_config.json.
-// Weights of a module in PyTorch's own format count if its folder has no safetensors.
+// A module's weights in PyTorch's own format are needed only if its folder has no safetensors.
 bool is_of_modules(std::string_view name, const std::vector<std::string>& names) {
   if (name.starts_with("sentence_") && name.ends_with("_config.json"))
     return name.find('/') == name.npos;
@@ -80,20 +80,20 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// GGUF files that hold a language model: none of projectors and importance matrices.
+// GGUF files that hold a language model: no projectors, no importance matrices.
 bool is_gguf_model(const std::string& name) {
   const std::string file = lower_case(fs::path(name).filename().string());
   return file.ends_with(".gguf") && file.find("mmproj") == file.npos &&
          file.find("imatrix") == file.npos;
 }
 
-// The file's name without its ending and the numbers of its part.
+// The file's name without its ending and its part numbers.
 std::string stem_of(const std::string& name) {
   if (const auto part = gguf_part(name)) return part->stem;
   return fs::path(name).stem().string();
 }
 
-// True if the stem ends in the quantisation, behind a character that divides: "x-q4_k_m", "x.Q8_0".
+// True if the stem ends in the quantisation, after a separator: "x-q4_k_m", "x.Q8_0".
 bool has_quantisation(const std::string& name, const std::string& quantisation) {
   const std::string stem = lower_case(stem_of(name)), wanted = lower_case(quantisation);
   if (!stem.ends_with(wanted)) return false;

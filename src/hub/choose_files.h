@@ -25,8 +25,8 @@ struct ChosenFiles {
 inline constexpr const char* kIndex = "model.safetensors.index.json";
 
 // Chooses among `names`, the files of a repository. kNotFound or kUnsupported if it holds no such
-// model, kInvalidArgument if several GGUF files fit the id, kBadFile for an unsafe name among those
-// that are needed.
+// model. kInvalidArgument if several GGUF files fit the id. kBadFile if a needed file has an unsafe
+// name.
 Result<ChosenFiles> choose_files(const ModelId& id, const std::vector<std::string>& names,
                                  Need need);
 

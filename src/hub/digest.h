@@ -14,7 +14,7 @@ enum class Digest {
   kGitSha1,  // of "blob SIZE\0" and the contents: all others
 };
 
-// In lower-case hexadecimal. `stop` ends it with kUnavailable.
+// The checksum in lower-case hexadecimal. `stop` ends the call with kUnavailable.
 Result<std::string> digest_of_file(const std::filesystem::path& path, Digest digest,
                                    const std::atomic<bool>& stop);
 

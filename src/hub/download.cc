@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int kMostWrongSums = 2;
 constexpr int kRangeNotSatisfiable = 416;
 
-// The file that grows: what is there is kept.
+// The growing file. Existing bytes are kept.
 class PartialFile {
  public:
   static Result<PartialFile> open(const fs::path& path) {
@@ -56,7 +56,7 @@ class PartialFile {
     size_ = 0;
     return ftruncate(descriptor_, 0) == 0 ? Status() : cannot_write();
   }
-  // So that no blob loses bytes with the machine's power.
+  // Syncs, so that a blob is complete even after a power failure.
   Status sync() { return fdatasync(descriptor_) == 0 ? Status() : cannot_write(); }
 
  private:
@@ -123,7 +123,7 @@ class Download {
       const std::string range = head.header("content-range");
       const bool goes_on =
           head.status == 206 && range.starts_with(fmt::format("bytes {}-", partial.size()));
-      // The server sends the whole, or another part.
+      // The server sends the whole file, or another part.
       if (head.status == 206 && !goes_on)
         return in_file(what(), bad_file("came with the range '{}', expected bytes from {} on",
                                         one_line(range), partial.size()));

@@ -1,5 +1,7 @@
 #include "hub/fetch.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +17,7 @@
 #include "base/failures.h"
 #include "hub/cache.h"
 #include "hub/download.h"
+#include "hub/file_lock.h"
 
 namespace pando::hub {
 namespace {
@@ -37,6 +40,11 @@ class Fetch {
     commit_ = repository->commit;
     const Result<ChosenFiles> files = choose_files(sought_.id, repository->names, sought_.need);
     if (!files) return files.error();
+    const Result<FileLock> lock = FileLock::acquire(
+        cached_.model_lock(), [] { return true; }, Sharing::kShared);
+    // Nobody removes a model from a cache that cannot be written. It may have all files.
+    if (!lock && lock.error().code != ErrorCode::kIo) return lock.error();
+    if (lock) (void)cached_.keep_listing(commit_, repository->names);  // it only saves questions
     std::vector<std::string> weights = files->weights;
     if (Status status = bring(files->small); !status) return status.error();
     if (files->has_index) {
@@ -65,7 +73,7 @@ class Fetch {
     return shards;
   }
 
-  // Brings files that the snapshot lacks.
+  // Fetches files that the snapshot lacks.
   Status bring(const std::vector<std::string>& names) {
     std::vector<std::string> missing;
     for (const std::string& name : names)
@@ -91,7 +99,7 @@ class Fetch {
     });
   }
 
-  // The disk must hold all files, or else none is begun.
+  // Begins no file unless the disk has room for all.
   Status check_room() const {
     uint64_t needed = 0;
     std::error_code failure, absent;
@@ -187,6 +195,12 @@ Error offline(const HubAccess& access, const Sought& sought) {
       sought.id.text(), CachedRepository(access.cache, sought.id).folder().string());
 }
 
+// `missing`: of a CachedModel.
+std::string lack_text(const std::optional<std::vector<std::string>>& missing) {
+  if (!missing) return "which another program fetched, and which may lack files";
+  return fmt::format("without {}", fmt::join(*missing, ", "));
+}
+
 }  // namespace
 
 Result<fs::path> fetch(const HubAccess& access, const Sought& sought, const FetchCalls& calls) {
@@ -198,15 +212,25 @@ Result<fs::path> fetch(const HubAccess& access, const Sought& sought, const Fetc
 
 Result<fs::path> find_or_fetch(const HubAccess& access, const Sought& sought,
                                const FetchCalls& calls) {
-  const std::optional<CachedModel> cached =
-      find_cached(access.cache, sought.id, sought.revision, sought.need);
-  const bool has_weights = cached && (sought.need == Need::kTokenizer || cached->has_weights);
-  if (has_weights && (cached->has_tokenizer || sought.has_own_tokenizer)) return cached->path;
+  const auto find = [&] {
+    return find_cached(access.cache, sought.id, sought.revision, sought.need);
+  };
+  std::optional<CachedModel> cached = find();
+  const bool is_usable =
+      cached && (sought.need == Need::kTokenizer ? cached->has_tokenizer : cached->has_weights);
+  if (is_usable && cached->missing && cached->missing->empty()) return cached->path;
   // Without the hub, a part of the model is better than nothing: opening it says what is missing.
-  if (access.is_offline) return cached ? cached->path : Result<fs::path>(offline(access, sought));
-  Result<fs::path> fetched = fetch(access, sought, calls);
-  if (fetched || fetched.error().code != ErrorCode::kUnavailable || !has_weights) return fetched;
-  calls.note(fmt::format("{}; using what the cache has", fetched.error().message()));
+  if (access.is_offline && !is_usable)
+    return cached ? cached->path : Result<fs::path>(offline(access, sought));
+  Sought same = sought;
+  if (is_usable) same.revision = cached->commit;
+  Result<fs::path> fetched = fetch(access, same, calls);
+  if (fetched || !is_usable) return fetched;
+  cached = find();  // the hub may have said which files there are
+  if (!cached) return fetched;
+  if (cached->missing && cached->missing->empty()) return cached->path;
+  calls.warn(fmt::format("{}; using what the cache has of it, {}", fetched.error().message(),
+                         lack_text(cached->missing)));
   return cached->path;
 }
 

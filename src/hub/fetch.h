@@ -17,27 +17,31 @@ struct Sought {
 };
 
 struct FetchProgress {
-  uint64_t n_files = 0, n_all_files = 0;  // done, and all that are to be fetched
-  uint64_t n_bytes = 0, n_all_bytes = 0;  // with those of an earlier, interrupted run
-  double seconds = 0;                     // since the first of these
+  uint64_t n_files = 0, n_all_files = 0;  // done, and to be fetched in all
+  uint64_t n_bytes = 0, n_all_bytes = 0;  // including earlier, interrupted runs
+  double seconds = 0;                     // since the first byte
   double bytes_per_second = 0;            // of this run
   int n_waiting = 0;                      // files that another process is fetching
 };
 
 struct FetchCalls {
-  // About every 200 ms while files come, on the caller's thread.
+  // Called about every 200 ms while files come, on the caller's thread.
   std::function<void(const FetchProgress&)> progress = [](const FetchProgress&) {};
-  // Before files come, and about a hub that cannot be reached while the cache has the model.
+  // Before files come.
   std::function<void(const std::string&)> note = [](const std::string&) {};
+  // About a model that is used although files of it are, or may be, missing.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
 // Asks the hub, and fetches files that the cache lacks. Returns the snapshot, or the first part of
-// a GGUF file in it. Errors: as of HubClient::repository, choose_files and download; kIo if the
+// a GGUF file in it. Errors: those of HubClient::repository, choose_files and download; kIo if the
 // disk has no room.
 Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
                                     const FetchCalls& calls);
 
-// Returns the same, but asks the hub only if the cache has no such model or a part of it.
+// Returns the same, but asks the hub only if the cache has no such model, a part of it, or one that
+// another program fetched, of whose commit no list of files was kept. A model whose weights are
+// here is completed at its own commit, and used with a warning if that fails.
 Result<std::filesystem::path> find_or_fetch(const HubAccess& access, const Sought& sought,
                                             const FetchCalls& calls);
 

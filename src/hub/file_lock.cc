@@ -34,15 +34,16 @@ Error cannot_lock(const fs::path& path, int code) {
 
 }  // namespace
 
-Result<FileLock> FileLock::acquire(const fs::path& path,
-                                   const std::function<bool()>& keep_waiting) {
+Result<FileLock> FileLock::acquire(const fs::path& path, const std::function<bool()>& keep_waiting,
+                                   Sharing sharing) {
+  const int operation = sharing == Sharing::kShared ? LOCK_SH : LOCK_EX;
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
   for (;;) {
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
     if (descriptor < 0) return cannot_lock(path, errno);
     FileLock lock(descriptor);
-    while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(descriptor, operation | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) return cannot_lock(path, errno);
       if (!keep_waiting())
         return in_file(path.string(),

@@ -31,7 +31,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text);
 }
 
-// One exchange that is under way.
+// A running exchange.
 struct Exchange {
   const HttpRequest& request;
   HttpResponse response;
@@ -78,7 +78,7 @@ int on_progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return is_stopped(*static_cast<Exchange*>(context)) ? 1 : 0;
 }
 
-// Failures that do not go away by themselves.
+// Failures that a later try cannot mend.
 bool is_lasting(CURLcode code) {
   constexpr CURLcode kLasting[] = {CURLE_UNSUPPORTED_PROTOCOL,     CURLE_URL_MALFORMAT,
                                    CURLE_ABORTED_BY_CALLBACK,      CURLE_WRITE_ERROR,

@@ -15,13 +15,13 @@ namespace pando::hub {
 struct HttpOptions {
   std::string user_agent;
   std::string ca_file;       // empty: the system's certificates
-  int stalled_seconds = 30;  // a transfer of under 100 bytes/s for so long has failed
+  int stalled_seconds = 30;  // a transfer below 100 bytes/s for this long fails
   int connect_seconds = 10;
 };
 
 struct HttpResponse {
-  int status = 0;                              // 0: none came
-  std::string failure;                         // why the transfer failed; empty: it is whole
+  int status = 0;                              // 0: no response
+  std::string failure;                         // why the transfer failed; empty: it did not
   bool is_transient = false;                   // the failure: a later try may succeed
   std::map<std::string, std::string> headers;  // names in lower case
   std::string location;                        // absolute; empty: no redirect

@@ -14,7 +14,7 @@ namespace pando::hub {
 namespace {
 
 constexpr int kMostRedirects = 10;
-constexpr double kWaitAfterBytes = 0.1;               // seconds, where the last try brought some
+constexpr double kWaitAfterBytes = 0.1;               // seconds, if the last try brought bytes
 constexpr uint64_t kLargestFile = uint64_t{1} << 46;  // 64 TiB
 constexpr size_t kSha1 = 40, kSha256 = 64;            // hexadecimal digits
 constexpr const char* kCommitHeader = "x-repo-commit";
@@ -91,7 +91,7 @@ Result<HubClient> HubClient::open(const HubAccess& access, const std::atomic<boo
 
 HttpResponse HubClient::follow(HttpRequest request) {
   request.is_stopped = [stop = stop_] { return stop->load(); };
-  std::map<std::string, std::string> said;  // by the hub, of the file that it redirects to
+  std::map<std::string, std::string> said;  // the hub's headers about the file that it redirects to
   HttpResponse response;
   const auto refuse = [&](const std::string& why) {
     response.failure = why;
@@ -106,13 +106,13 @@ HttpResponse HubClient::follow(HttpRequest request) {
       if (origin == origin_ && !response.header(name).empty()) said[name] = response.header(name);
     for (const auto& [name, value] : said) response.headers[name] = value;
     if (response.failure.empty() && response.status >= 400 && origin != origin_) {
-      // A storage, whose signed links are good for a while: the hub gives a new one.
+      // A storage's signed links expire; the hub gives a new link.
       response.failure = fmt::format("{} answers with status {}", origin, response.status);
       response.is_transient = true;
     }
     if (!response.failure.empty() || !is_redirect(response.status)) return response;
     const std::string target = origin_of(response.location);
-    // The hub's own answer says of a file what its storage does not know.
+    // Only the hub's own answer has these headers; its storage lacks them.
     if (request.is_head && target != origin_ && !response.header(kLinkedEtag).empty())
       return response;
     if (target.empty()) return refuse("redirects to no URL of http or https");
@@ -183,7 +183,7 @@ Result<Repository> HubClient::repository(const ModelId& id, const std::string& r
   const std::string url = fmt::format("{}/api/models/{}/revision/{}", access_.endpoint,
                                       id.repository(), url_encoded(revision));
   HttpResponse response = follow({.url = url});
-  // No network is no reason to wait: the cache may have the model.
+  // Without a network, do not wait: the cache may have the model.
   if (response.status == 0 && !response.failure.empty()) return error_of(response, id, what);
   Status lasting;
   if (!response.failure.empty() || may_pass(response))

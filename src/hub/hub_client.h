@@ -12,7 +12,7 @@
 
 namespace pando::hub {
 
-// How a hub is reached, and where what it gives is kept.
+// Address of a hub, the cache for its files, and limits of requests.
 struct HubAccess {
   std::string endpoint = "https://huggingface.co";  // without a slash at the end
   std::string token = {};                           // sent to the endpoint alone; empty: none
@@ -27,33 +27,33 @@ struct HubAccess {
 
 struct Repository {
   std::string commit;
-  std::vector<std::string> names;  // of its files
+  std::vector<std::string> names;  // names of its files
 };
 
 struct RemoteFile {
   std::string name, etag;
   uint64_t size = 0;    // bytes
-  bool is_lfs = false;  // the etag is the sha256 of the contents, and else git's sha1
+  bool is_lfs = false;  // true: the etag is the contents' sha256; false: git's sha1
 };
 
-// Asks again where that may help. One thread at a time.
+// Repeats requests that may succeed later. One thread at a time.
 class HubClient {
  public:
-  // `stop`: ends what is under way; it outlives the client. kInvalidArgument for an endpoint that
-  // is no URL of http or https, or a token that no header can carry.
+  // `stop` ends running requests and outlives the client. kInvalidArgument for an endpoint that is
+  // no URL of http or https, or a token that no header can carry.
   static Result<HubClient> open(const HubAccess& access, const std::atomic<bool>& stop);
 
-  // kNotFound and kInvalidArgument (a token is missing) as the hub says; kUnavailable if the hub
+  // kNotFound, or kInvalidArgument if a token is missing, as the hub says; kUnavailable if the hub
   // cannot be reached.
   Result<Repository> repository(const ModelId& id, const std::string& revision);
   Result<RemoteFile> file(const ModelId& id, const std::string& commit, const std::string& name);
 
-  // One try, which follows redirects. The token goes to the endpoint's origin alone.
+  // Makes one try and follows redirects. The token goes to the endpoint's origin alone.
   HttpResponse get(const ModelId& id, const std::string& commit, const std::string& name,
                    uint64_t offset,
                    const std::function<bool(const HttpResponse&, std::string_view)>& sink);
-  // After `tries` tries without any new byte, the last of which had `response`: waits, or says why
-  // another try is useless.
+  // Waits after `tries` tries without any new byte, or says why another try is useless. `response`:
+  // of the last try.
   Status wait_before_retry(const HttpResponse& response, int tries, const ModelId& id,
                            const std::string& what);
   // The error of a response that is not a success. `what`: "org/name" or "org/name: FILE".

@@ -9,8 +9,8 @@ namespace pando::hub {
 
 struct ModelId {
   std::string organisation, name;
-  // The part behind the colon: a GGUF file of the repository ("q4/x.gguf"), or a quantisation
-  // ("Q4_K_M"). Empty: nothing does.
+  // The part after the colon: a GGUF file of the repository ("q4/x.gguf"), or a quantisation
+  // ("Q4_K_M"). Empty: there is no colon.
   std::string choice = {};
 
   std::string repository() const { return organisation + "/" + name; }
@@ -18,7 +18,7 @@ struct ModelId {
   std::string text() const { return repository() + (choice.empty() ? "" : ":" + choice); }
 };
 
-// Reads "org/name", "org/name:choice" or "org/name/file.gguf". Nothing for every other text.
+// Reads "org/name", "org/name:choice" or "org/name/file.gguf". Nothing for any other text.
 std::optional<ModelId> parse_model_id(std::string_view text);
 
 // True if the name leads to a file below a folder, and nowhere else: relative, no "..", no empty

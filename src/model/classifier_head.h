@@ -20,7 +20,7 @@ struct ClassifierHead {
   Pooling pooling = Pooling::kFirst;             // of texts
   VectorSteps steps;                             // from the pooled row, or from each row, to logits
   std::vector<std::string> labels;               // [logits]
-  std::vector<std::string> tensors;              // of the checkpoint, which the steps have
+  std::vector<std::string> tensors;              // of the checkpoint, read for the steps
   LabelScale scale = LabelScale::kSoftmax;       // as the transformers library's pipelines have it
   LabelScale pair_scale = LabelScale::kSigmoid;  // of a reranker, as sentence-transformers has it
 };

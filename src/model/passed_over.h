@@ -15,7 +15,7 @@ inline constexpr const char* kScore = "score.weight";
 
 // Checks that no tensor is ignored silently: each must be one of the configuration's, be known to
 // be redundant, or belong to a part that answers no text. Returns the names of those parts: "vision
-// tower (12 tensors)". read_besides: tensors that a classifier's head has.
+// tower (12 tensors)". read_besides: tensors of a classifier's head.
 Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
                                                    const Checkpoint& checkpoint,
                                                    std::span<const std::string> read_besides = {});

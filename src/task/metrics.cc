@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -210,7 +211,8 @@ std::optional<double> last_number(std::string_view text) {
     digits += take_exponent(text, at);
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc()) last = value;
+    if (error == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
+    last = value;
   }
   return last;
 }

@@ -29,9 +29,9 @@ double token_f1(std::string_view answer, std::span<const std::string> references
 // two empty texts.
 double rouge_l(std::string_view answer, std::span<const std::string> references);
 
-// The last decimal number of a text: "about $1,234.50." has 1234.5, and "1e5" has 100000. Commas
-// may divide its digits into thousands, and a minus counts unless a letter, a digit or a point
-// stands before it.
+// The last decimal number of a text: 1234.5 for "about $1,234.50.", 100000 for "1e5". Commas may
+// divide digits into thousands. A minus counts unless a letter, a digit or a point stands before
+// it.
 std::optional<double> last_number(std::string_view text);
 
 // 1 if the last number of the answer equals that of one of the references, else 0; nothing where no

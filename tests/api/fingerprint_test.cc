@@ -38,6 +38,30 @@ TEST(Fingerprint, IsOfNamesAndContents) {
   EXPECT_EQ(fingerprint(elsewhere.path()), fingerprint(folder.path()));
 }
 
+TEST(Fingerprint, IsOfModulesToo) {
+  const TemporaryFolder folder;
+  std::set<uint64_t> found;
+  const auto is_new = [&] { return found.insert(fingerprint(folder.path())).second; };
+  folder.write("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+      {"path": "2_Dense", "type": "sentence_transformers.models.Dense"},
+      {"path": "3_Normalize", "type": "sentence_transformers.models.Normalize"}])");
+  for (const char* name : {"1_Pooling", "2_Dense", "onnx"})
+    fs::create_directory(folder.path() / name);
+  EXPECT_TRUE(is_new());
+  folder.write("1_Pooling/config.json", R"({"pooling_mode": "mean"})");
+  EXPECT_TRUE(is_new());
+  folder.write("1_Pooling/config.json", R"({"pooling_mode": "cls"})");
+  EXPECT_TRUE(is_new());
+  folder.write("2_Dense/pytorch_model.bin", "weights");
+  EXPECT_TRUE(is_new());
+  folder.write("2_Dense/pytorch_model.bin", "others");
+  EXPECT_TRUE(is_new());
+  folder.write("2_Dense/README.md", "not read");
+  folder.write("onnx/config.json", "{}");
+  EXPECT_FALSE(is_new());
+}
+
 TEST(Fingerprint, AFileOfATokenizerIsReadWithOthers) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("tokenizer.json", "{}");

@@ -134,7 +134,7 @@ TEST(EngineWithoutMemory, WhatWaitsIsKnownToWait) {
   while (!has_begun) std::this_thread::yield();
   RequestId last = 0;
   for (size_t i = 0; i < kWaiting; ++i)
-    last = engine->submit(tiny_request("next", 1), count).value();
+    last = engine->submit(tiny_request("next", 10), count).value();
   const uint64_t n_steps = engine->stats().steps;
   while (engine->stats().steps < n_steps + 2) std::this_thread::yield();
   ASSERT_TRUE(engine->is_waiting(last));

@@ -1,4 +1,4 @@
-// Token ids as the input of embeddings of a model whose rows see both ways.
+// Embeddings of token ids, with a model whose rows see both ways.
 #include "door_testing.h"
 
 namespace pando::ask {

@@ -78,6 +78,8 @@ TEST_F(Tgi, ErrorsNameTheFieldsOfTheBody) {
             "parameters.mood");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": 5})"), "parameters");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "mood": 1})"), "mood");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "stream": {}})"), "stream");
+  EXPECT_EQ(blamed(read_tgi_stream_body, R"({"inputs": "P", "stream": 1})"), "stream");
   EXPECT_EQ(json_text(kTgiErrors.body(kFull)),
             R"({"error":"the queue is full","error_type":"overloaded"})");
   EXPECT_EQ(kTgiErrors.last_events(kWrong),
@@ -192,7 +194,7 @@ TEST_F(Tei, TokensHaveWeights) {
   ASSERT_TRUE(made.ok()) << made.error().message();
   const Request& request = (*made)->requests[0];
   const size_t n = encode_prompt(*model, request).value().size();
-  // A row of ones, with a weight above 0 or with none.
+  // Rows of ones: some have a weight above 0, others have none.
   const std::vector<float> one(32, 1), minus(32, -1);
   std::vector<float> rows;
   const bool is_above = options.weight_steps->apply(one)[0] > 0;

@@ -1,4 +1,4 @@
-// Nodes of memory from files as the kernel writes them, and threads that stay on theirs.
+// Memory nodes from files in the kernel's format, and threads that stay on their nodes.
 #include "base/memory_nodes.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ TEST(MemoryNodes, AreThoseThatTheProcessMayUse) {
   const std::vector<int> own = own_processors();
   write_list(system / "online", "0-2\n");
   write_list(system / "node0/cpulist", "2000-2003\n");
-  write_list(system / "node1/cpulist", "\n");  // memory alone
+  write_list(system / "node1/cpulist", "\n");  // a node with memory but no processor
   write_list(system / "node2/cpulist", fmt::format("{}-{}\n", own.front(), own.back()));
   EXPECT_EQ(MemoryNodes::found(folder.path()).count(), 1u);
   if (own.size() < 2) GTEST_SKIP() << "one processor";
@@ -74,7 +74,7 @@ TEST(MemoryNodes, AreThoseThatTheProcessMayUse) {
   ASSERT_EQ(nodes.count(), 2u);
   std::vector<int> first, last;
   std::thread([&] {
-    nodes.bind(0, 1);  // a thread alone may go anywhere
+    nodes.bind(0, 1);  // a single thread is not bound
     EXPECT_EQ(own_processors(), own);
     nodes.bind(0, 100);
     first = own_processors();

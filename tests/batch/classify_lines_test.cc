@@ -1,4 +1,4 @@
-// Texts that are too long for a classifier, or for the context: which are cut, and which fail.
+// Texts too long for a classifier or for the context: some are cut, others fail.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ struct ClassifierRun {
   std::vector<std::string> problems;
 };
 
-// Models of tools/classifier_golden.py, whose files limit texts to 64 tokens. context: 0: theirs.
+// Models of tools/classifier_golden.py. Their files limit texts to 64 tokens. context 0: that limit
 ClassifierRun run_classifier(const std::string& name, BatchTask task, const Json& line, int context,
                              TooLong too_long) {
   const auto model = Model::load(PANDO_SOURCE_DIR "/tests/task/data/classifiers/" + name,
@@ -50,7 +50,7 @@ TEST(ClassifierLines, AreCutToTheLimitOfTheFiles) {
                                            {{"text", hundred_tokens()}}, 0, TooLong::kError);
   ASSERT_EQ(ran.lines.size(), 1u);
   EXPECT_EQ(ran.lines[0]["prompt_tokens"], 64);
-  EXPECT_EQ(ran.lines[0]["cut_tokens"], 38);  // of 100, and 2 around them
+  EXPECT_EQ(ran.lines[0]["cut_tokens"], 38);  // of 100 tokens and 2 special ones
   EXPECT_EQ(ran.problems, std::vector<std::string>{"line 1: the text of 102 tokens was cut to 64"});
 }
 

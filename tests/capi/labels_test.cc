@@ -1,4 +1,4 @@
-// Jobs of pando.h that label texts give what the C++ library gives, bit by bit.
+// Labelling jobs of pando.h give the C++ library's results, bit by bit.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// An engine over a classifier of tools/classifier_golden.py.
+// Opens an engine with a classifier of tools/classifier_golden.py.
 std::unique_ptr<Engine> open_classifier(const std::string& name) {
   const std::string folder = PANDO_SOURCE_DIR "/tests/task/data/classifiers/";
   const auto model = Model::load(folder + name, {.threads = 1}).value();
@@ -22,7 +22,7 @@ std::unique_ptr<Engine> open_classifier(const std::string& name) {
   return std::move(*engine);
 }
 
-// The first result of a job, which gets `lines` if it is a batch; null and a status for an error.
+// The first result of a job; null and a status for an error. A batch job gets `lines`.
 json first_result(pando_engine& engine, const char* task, const json& options, pando_status& status,
                   const std::string& lines = "") {
   pando_job* job = nullptr;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Clients of embeddings and rankings against all-MiniLM-L6-v2 and a tiny random cross-encoder: each gets the same vectors
-and scores. The expected values are of sentence-transformers 6.2.0 and of transformers 5.24.
+"""Clients of embeddings and rankings get the right vectors and scores from all-MiniLM-L6-v2 and a tiny random
+cross-encoder. The expected values come from sentence-transformers 6.2.0 and transformers 5.24.
 
 usage: encoder_clients_test.py PANDO [MINILM]    MINILM: a folder with the published model
 """
 import asyncio
-import math
+import json
 import os
 import pathlib
 import sys
@@ -40,7 +40,7 @@ PANDO = sys.argv[1]
 MINILM = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else SOURCE / "build" / "published" / "minilm")
 RERANKER = SOURCE / "tests" / "task" / "data" / "classifiers" / "xlm-roberta-pairs"
 TEXTS = ["An aspen is a tree.", "A poplar grows by the river.", "The red car needs fuel.", "Oak groves are full of birds."]
-# Of the vector of the first text: its products with all vectors, and its first values.
+# Products of the first text's vector with all vectors, and its first values.
 SIMILARITIES = [1.0, 0.2846078872680664, 0.0363822877407074, 0.3996827006340027]
 VALUES = [0.061703361570835114, 0.011755701154470444, 0.037253644317388535, 0.08471379429101944]
 
@@ -106,7 +106,6 @@ class Vectors(unittest.TestCase):
                                                   token=Secret.from_token("none"), progress_bar=False, normalize=True)
         self.check([document.embedding for document in embedder.run([Document(content=text) for text in TEXTS])["documents"]])
 
-
     def test_token_ids(self):
         def embedded(ids):
             return self.client.embeddings.create(model="demo", input=[ids]).data[0].embedding
@@ -133,18 +132,27 @@ class Scores(unittest.TestCase):
     def setUpClass(cls):
         cls.address = cls.enterClassContext(server(PANDO, RERANKER, "--weights", "f32"))
 
-    def test_rankers(self):
+    def ranker(self, **fields):
+        return HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), top_k=4, **fields)
+
+    def test_scores_are_those_of_transformers(self):
+        lines = map(json.loads, (RERANKER / "expected.jsonl").read_text().splitlines())
+        pairs = [line for line in lines if line["text"] and line.get("text_pair")]
+        self.assertTrue(pairs)
+        for pair in pairs:
+            for fields, expected in (({}, pair["scores"][0]), ({"raw_scores": True}, pair["logits"][0])):
+                [ranked] = self.ranker(**fields).run(query=pair["text"],
+                                                     documents=[Document(content=pair["text_pair"])])["documents"]
+                self.assertAlmostEqual(ranked.score, expected, places=5)
+
+    def test_rankers_agree(self):
         query = "Which tree grows by the river?"
-        ranker = HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), top_k=4)
-        ranked = ranker.run(query=query, documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
-        first = {document.id: document.score for document in ranked["documents"]}
-        raw = HuggingFaceTEIRanker(url=self.address, token=Secret.from_token("none"), raw_scores=True, top_k=4)
-        logits = raw.run(query=query, documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
-        for document in logits["documents"]:
-            self.assertAlmostEqual(1 / (1 + math.exp(-document.score)), first[document.id], places=6)
+        ranked = self.ranker().run(query=query,
+                                   documents=[Document(content=text, id=str(i)) for i, text in enumerate(TEXTS)])
         nodes = TextEmbeddingInference(base_url=self.address, top_n=4).postprocess_nodes(
             [NodeWithScore(node=TextNode(text=text, id_=str(i))) for i, text in enumerate(TEXTS)], QueryBundle(query))
-        self.assertEqual({node.node.id_: node.score for node in nodes}, first)
+        self.assertEqual([(node.node.id_, node.score) for node in nodes],
+                         [(document.id, document.score) for document in ranked["documents"]])
 
 
 if __name__ == "__main__":

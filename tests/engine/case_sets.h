@@ -1,4 +1,4 @@
-// Sets of exactness cases for devices beside the CPU, as exactness_test.cc has them.
+// The sets of exactness cases of exactness_test.cc, for devices other than the CPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct CaseSet {
   const char* name;
   CaseResult (ExactnessCases::*run)(uint64_t seed);
   uint64_t first_seed;
-  std::vector<CaseWeights> weights;  // with f16 weights there are int8 keys and values too
+  std::vector<CaseWeights> weights;  // with f16 weights, also int8 keys and values
 };
 
 inline const CaseSet kCaseSets[] = {
@@ -51,7 +51,7 @@ inline const CaseSet kCaseSets[] = {
     {"Forms", &ExactnessCases::run_forms, 100'000'000, {CaseWeights::kBF16, CaseWeights::kQ8_0}},
     {"Begun", &ExactnessCases::run_begun, 110'000'000, {CaseWeights::kF32}}};
 
-// Runs n_cases of each type of weights of the set.
+// Runs n_cases for each weight type of the set.
 inline void expect_bits_of_reference(const CaseSet& set, CaseDevice device, int n_cases) {
   int n_rows = 0;
   for (const CaseWeights weights : set.weights) {

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Types, EmulatedGolden,
                                   order_name(std::get<1>(info.param));
                          });
 
-// The sets whose models GPUs compute.
+// The sets with models that GPUs compute.
 std::vector<CaseSet> emulated_sets() {
   std::vector<CaseSet> sets;
   for (const CaseSet& set : kCaseSets)
@@ -55,7 +55,7 @@ std::vector<CaseSet> emulated_sets() {
 
 class EmulatedExactness : public ::testing::TestWithParam<CaseSet> {};
 
-// Types of weights share the cases of a set: the emulation is slow.
+// Weight types share the cases of a set, because the emulation is slow.
 TEST_P(EmulatedExactness, HasTheBitsOfTheReference) {
   const CaseSet& set = GetParam();
   const int n_cases = is_slow() ? 120 : 12, n_types = static_cast<int>(set.weights.size());

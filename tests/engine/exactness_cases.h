@@ -40,8 +40,8 @@ struct CaseResult {
 // Cases over tiny random models with weights of one kind.
 class ExactnessCases {
  public:
-  // kv_type: for all cases; without it each draws f32, f16 or bf16. Cases of other devices are
-  // those of the CPU without what only the CPU has (as_plain, as_hosted).
+  // kv_type: for all cases; without it each case draws f32, f16 or bf16. Other devices use the
+  // CPU's cases without features that only the CPU has (as_plain, as_hosted).
   explicit ExactnessCases(CaseWeights weights, std::optional<KvType> kv_type = {},
                           CaseDevice device = CaseDevice::kCpu);
 

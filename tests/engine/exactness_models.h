@@ -40,7 +40,7 @@ enum class CaseWeights {
   kMXFP4,
 };
 
-// The device that computes them. The emulated ones differ in the order of threads.
+// Devices that compute the cases. The emulated ones differ in the order of threads.
 enum class CaseDevice { kCpu, kScalar, kEmulated, kEmulatedBackward, kEmulatedShuffled };
 constexpr bool is_emulated(CaseDevice device) { return device >= CaseDevice::kEmulated; }
 

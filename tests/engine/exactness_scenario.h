@@ -69,7 +69,7 @@ void draw_division(Scenario& s);
 // Takes out what only the CPU has: instruction sets, techniques with executors of their own, and
 // ranks that divide outputs or positions. Stages stay.
 void as_plain(Scenario& s);
-// Replaces a model that GPUs refuse by one with windows.
+// Replaces a model that GPUs refuse with a model with windows.
 void as_hosted(Scenario& s);
 // Any of the above, where the answers of some requests have a form.
 Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);

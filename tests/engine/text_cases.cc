@@ -57,7 +57,7 @@ Request random_text(Random& random, const model::ModelConfig& config,
     const int n =
         between(random, 0, 3) > 0 ? between(random, 1, 24) : between(random, 25, kLongestText);
     for (int i = 0; i < n; ++i) request.tokens.push_back(between(random, 3, config.vocab - 1));
-    if (config.pad_token)  // which positions do not count
+    if (config.pad_token)  // positions do not count it
       for (int i = 0; i < n / 8; ++i) request.tokens[(11 * i + 3) % n] = *config.pad_token;
     if (config.n_token_types > 1)
       for (int i = 0; i < n; ++i)

@@ -155,7 +155,7 @@ TEST_P(GgufEncoders, AreTheirCheckpoints) {
   ModelSpec expected = stored.spec, found = gguf.spec;
   expected.n_learned_positions -= offset;
   expected.position_offset = 0;
-  expected.pad_token.reset();  // a GGUF file does not have its position
+  expected.pad_token.reset();  // GGUF files lack its position
   expected.bos_id.reset();
   expected.eos_ids.clear();
   found.family_name = expected.family_name;

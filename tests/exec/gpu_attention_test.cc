@@ -1,4 +1,4 @@
-// Attention of a device against the scalar executor's, over random prefix trees.
+// A device's attention equals the scalar executor's, over random prefix trees.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct AttentionCase {
   uint32_t window = 0;
   float cap = 0.0f;
   bool has_sinks = false, in_windows = false;
-  int longest = 14;  // tokens of an edge of the tree
+  int longest = 14;  // tokens of an edge of the tree, at most
 };
 
 constexpr int kLayer = 1, kLayers = 2;
@@ -82,7 +82,7 @@ class AttentionScene {
   kernel::KvShape shape_;
   model::Heads heads_;
   std::mt19937 random_;
-  std::vector<std::byte> memory_;  // as the scalar executor lays pages out
+  std::vector<std::byte> memory_;  // pages in the scalar executor's layout
   PageId n_pages_ = 0;
   std::vector<std::vector<PageId>> paths_;  // [n_rows]
   StepPlan plan_;
@@ -96,7 +96,7 @@ void AttentionScene::fill(KvSlot slot) {
       scalar::KvChannels(view(), kind, kLayer, head, slot).write(normals(shape_.head_dim).data());
 }
 
-// A branch has its own copy of a page that its parent leaves half way.
+// A branch has its own copy of a page that its parent only partly fills.
 void AttentionScene::grow(std::vector<PageId> pages, int n_before, int depth) {
   const int n = uniform(1, case_.longest), n_rows = uniform(depth == 0 ? 1 : 0, n);
   if (n_before % shape_.page_len != 0) {
@@ -121,7 +121,7 @@ uint32_t AttentionScene::first_seen(uint32_t row) const {
   return case_.window == 0 || end <= case_.window ? 0 : end - case_.window;
 }
 
-// Rows whose pages of a tile agree share a task, most of the time.
+// Rows with equal pages of a tile usually share a task.
 void AttentionScene::add_tasks() {
   const size_t per_tile = shape_.pages_per_tile();
   std::vector<PageId>& pages = case_.in_windows ? plan_.windows.task_pages : plan_.task_pages;
@@ -184,7 +184,7 @@ Floats AttentionScene::expected() {
       .values;
 }
 
-// The same pages, as a device has them.
+// These pages in the device's layout.
 std::vector<std::byte> AttentionScene::device_memory() const {
   std::vector<std::byte> memory(memory_.size(), std::byte{0xff});
   const size_t n = shape_.head_dim, len = shape_.page_len, width = (n + 15) / 16 * 16;

@@ -1,4 +1,4 @@
-// NVIDIA's run-time compiler, where it is installed. No test needs a GPU.
+// Tests of NVIDIA's run-time compiler, if it is installed. No test needs a GPU.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -31,7 +31,7 @@ TEST_F(Nvrtc, GivesMachineCodeOrPtx) {
   EXPECT_TRUE(
       code->starts_with("\x7f"
                         "ELF"));
-  const Result<std::string> ptx = compile_cuda(source, {999, 0});  // not there yet
+  const Result<std::string> ptx = compile_cuda(source, {999, 0});  // a future capability
   ASSERT_TRUE(ptx.ok()) << ptx.error().message();
   EXPECT_NE(ptx->find(".entry f("), std::string::npos);
 }

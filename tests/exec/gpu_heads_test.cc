@@ -1,4 +1,4 @@
-// Queries, keys and values of a GPU have the bits of plain loops.
+// A GPU's queries, keys and values have the bits of plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using model::QkNorm;
 using model::Role;
 
 constexpr int kContext = 40;
-constexpr int kWidth = 8;  // of the rows before the products
+constexpr int kWidth = 8;  // of the input rows
 
 struct Case {
   QkNorm norm = QkNorm::kNone;
@@ -72,7 +72,7 @@ scalar::LayerWeights weights_of(const model::ModelSpec& spec, bool has_bias) {
   return weights;
 }
 
-// Queries and gates, then keys, then values.
+// Rows of queries and gates, then keys, then values.
 std::vector<float> joined(const scalar::Projections& rows) {
   std::vector<float> all = rows.queries.values;
   all.insert(all.end(), rows.keys.values.begin(), rows.keys.values.end());

@@ -1,4 +1,4 @@
-// OpenCL by PoCL or by any driver: all tests are skipped where there is none.
+// Tests of OpenCL with PoCL or any other driver. They are skipped without a driver.
 #include <gtest/gtest.h>
 
 #include <algorithm>

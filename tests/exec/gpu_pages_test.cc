@@ -1,4 +1,4 @@
-// Pages of a GPU hold what those of plain loops hold, in the layout of kernel/kv_layout.h.
+// A GPU's pages equal those of plain loops, in the layout of kernel/kv_layout.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<KvShape> groups_of(DType type) {
           {.type = type, .n_layers = 1, .n_kv_heads = 2, .head_dim = 256, .page_len = 8}};
 }
 
-// Byte offset in a chunk of byte i of channel c at a position. Scales are channel head_dim.
+// Offset in a chunk of byte i of a position's channel c. Channel head_dim is the scale.
 using ByteOffset = size_t (*)(const KvShape& shape, bool is_value, int position, int c, int i);
 
 size_t plain_offset(const KvShape& shape, bool, int position, int c, int i) {
@@ -50,7 +50,7 @@ size_t device_offset(const KvShape& shape, bool is_value, int position, int c, i
   return (is_value ? position * head_dim + c : c * page_len + position) * element + i;
 }
 
-// The bytes of one layout in the other; bytes of no element are 0xff.
+// Converts a page from one layout to the other. Bytes that no element uses are 0xff.
 std::vector<uint8_t> laid_out(const std::vector<KvShape>& groups, const uint8_t* from,
                               ByteOffset from_offset, ByteOffset to_offset) {
   std::vector<uint8_t> to(kPages * page_bytes(groups), 0xff);
@@ -70,7 +70,7 @@ std::vector<uint8_t> laid_out(const std::vector<KvShape>& groups, const uint8_t*
   return to;
 }
 
-// The pages of plain loops, which begin as NaN.
+// Pages for plain loops, filled with NaN.
 struct PlainPages {
   explicit PlainPages(DType type) : groups(groups_of(type)), memory(groups, kPages) {
     std::memset(base(), 0xff, kPages * page_bytes(groups));
@@ -88,7 +88,7 @@ std::vector<uint8_t> bytes_of(Host& host, const PagePool& pool) {
   return download<uint8_t>(host, pool.memory, pool.memory.bytes());
 }
 
-// Three rows: with two slots, with none and with one.
+// Three rows with two slots, no slot and one slot.
 const std::vector<uint32_t> kSlotBegin = {0, 2, 2, 3};
 const std::vector<KvSlot> kSlots = {{4, 0}, {6, 7}, {4, 1}};
 
@@ -129,7 +129,7 @@ TEST(GpuPages, RowsAreWrittenAsPlainLoopsWriteThem) {
   EXPECT_EQ(barriers.needed, barriers.met);
 }
 
-// The copies of each launch.
+// Records the number of copies of each launch.
 class LaunchesHost : public EmulatedHost {
  public:
   using EmulatedHost::EmulatedHost;
@@ -156,7 +156,7 @@ TEST(GpuPages, CopiesAreCarriedOutInOrder) {
     host.write(pool.memory, 0, before.data(), before.size());
     copy_pages(host, pool, copies);
     EXPECT_TRUE(same_bits(bytes_of(host, pool), plain.on_device())) << dtype_name(type);
-    EXPECT_EQ(host.n_copies, (std::vector<uint32_t>{2, 2, 1, 1, 1, 1, 2, 2}));  // of two groups
+    EXPECT_EQ(host.n_copies, (std::vector<uint32_t>{2, 2, 1, 1, 1, 1, 2, 2}));  // two groups
   }
 }
 

@@ -1,4 +1,4 @@
-// Functions of kernels, and groups of threads that the emulation runs.
+// Tests the kernels' functions, and the emulation's work groups.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -28,7 +28,7 @@ std::vector<float> all_magnitudes() {
   return values;
 }
 
-// NaN need not have the same bits.
+// Different NaN bits count as equal.
 bool same(float a, float b) {
   return std::bit_cast<u32>(a) == std::bit_cast<u32>(b) || (std::isnan(a) && std::isnan(b));
 }
@@ -82,7 +82,7 @@ TEST(GpuPieces, MultiplyAndChooseBytes) {
   EXPECT_EQ(choose_bytes(0x33221100u, 0x77665544u, 0x8fdau), 0x00775522u);
 }
 
-// Sums of products of bytes by the positions in which the dialect describes them.
+// Sums of byte products, at the positions that the dialect describes.
 TEST(GpuPieces, SumProductsOfAWarp) {
   std::mt19937 random(3);
   constexpr int kStride = 9;
@@ -135,7 +135,7 @@ TEST(GpuWorkGroup, SharedMemoryBeginsAsNan) {
   EXPECT_EQ(to[1], 0);
 }
 
-// A barrier that half of the threads meet.
+// A barrier that only half of the threads meet.
 void meet_half(s32 n) {
   if (THREAD < n / 2) BARRIER();
 }

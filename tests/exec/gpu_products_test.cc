@@ -1,4 +1,4 @@
-// Products on an emulated GPU, against plain loops.
+// Products on an emulated GPU equal those of plain loops.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(GpuProducts, OutputsOfAStackStandOneAfterAnother) {
   Products products(host);
   Rows y;
   products.multiply(stack, upload(host, as_rows(kernel::normal(64, 4), 1)),
-                    y);  // other inputs first
+                    y);  // call with other inputs first
   products.multiply(stack, upload(host, as_rows(x, 2)), y);
   ASSERT_EQ(y.width, 25u);
   const std::vector<float> all = download(host, y);

@@ -1,4 +1,4 @@
-// Operations on rows of a GPU have the bits of plain loops.
+// A GPU's operations on rows have the bits of plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using model::Activation;
 using model::Norm;
 
-// Beside and far above one stage of shared memory.
+// Widths around one stage of shared memory, and far above it.
 constexpr size_t kWidths[] = {1, 15, 24, 257, 2048, 4100};
 
 model::ModelSpec spec_of(size_t width, Norm norm) {
@@ -97,7 +97,7 @@ TEST(GpuRows, ActivationsHaveTheBitsOfPlainLoops) {
     spec.activation = activation;
     const size_t inner_width = kWidth * spec.n_inner();
     scalar::Rows inner = random_rows(2, inner_width, 7);
-    for (size_t i = 0; i < 60; ++i) inner.values[i] *= 40.0f;  // exp2 at its ends
+    for (size_t i = 0; i < 60; ++i) inner.values[i] *= 40.0f;  // reaches the ends of exp2's range
     for (const bool has_bias : {false, true}) {
       const std::vector<float> bias = normal(has_bias ? inner_width : 0, 8);
       scalar::Rows expected(2, kWidth);

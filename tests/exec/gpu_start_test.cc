@@ -1,4 +1,4 @@
-// A device's kernels beside plain loops, before a model is loaded.
+// The start test compares a device's kernels with plain loops before a model is loaded.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-// Launches of one kernel leave denormal results at zero, as a device does that flushes them.
+// One kernel's denormal results become zero, as on a device that flushes them.
 class FlushingHost final : public EmulatedHost {
  public:
   explicit FlushingHost(Kernel kernel, size_t result) : kernel_(kernel), result_(result) {}

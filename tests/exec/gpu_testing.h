@@ -1,4 +1,4 @@
-// Rows and lists on an emulated GPU, and its kernels in every order of threads.
+// Helpers: rows and lists on an emulated GPU, and kernels in every order of threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,8 +64,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-// Numbers of the barriers that run(host) meets, in all orders of threads, each with the bits of
-// `expected`.
+// Calls run(host) in all orders of threads and expects the bits of `expected`. Returns the numbers
+// of the barriers that it meets.
 template <class T, class Run>
 std::set<int> expect_bits(const std::vector<T>& expected, const Run& run) {
   take_barriers_met();
@@ -77,7 +77,7 @@ std::set<int> expect_bits(const std::vector<T>& expected, const Run& run) {
   return {met.begin(), met.end()};
 }
 
-// True if in some order run(host) fails or has other bits without this barrier.
+// True if, without this barrier, run(host) fails or gives other bits in some order.
 template <class T, class Run>
 bool needs_barrier(const std::vector<T>& expected, int barrier, const Run& run) {
   for (const ThreadOrder order : kOrders) {
@@ -91,7 +91,7 @@ bool needs_barrier(const std::vector<T>& expected, int barrier, const Run& run) 
   return false;
 }
 
-// Tests of a source's kernels collect the barriers that they meet and those that they need.
+// Collects the barriers that tests of a kernel source meet, and the barriers that they need.
 struct Barriers {
   std::set<int> met, needed;
 

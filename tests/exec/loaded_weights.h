@@ -79,7 +79,7 @@ inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
                      std::make_unique<exec::ScalarModel>(std::move(*weights))};
 }
 
-// The device "emulated", with threads in some order.
+// The device "emulated", with threads in the order kOrder.
 template <exec::gpu::ThreadOrder kOrder>
 const exec::GpuDevice& emulated_device() {
   const auto make_host = [] {
@@ -91,7 +91,7 @@ const exec::GpuDevice& emulated_device() {
   return device;
 }
 
-// Does the same for that device.
+// Loads for this device.
 template <exec::gpu::ThreadOrder kOrder>
 Result<LoadedModel> load_emulated_model(const std::filesystem::path& path,
                                         std::optional<DType> requantised, ThreadPool& pool,

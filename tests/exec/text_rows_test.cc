@@ -38,7 +38,7 @@ TEST(TextRows, SomeKeepTheirTilesAndSlots) {
             (std::vector<AttentionTask>{{0, 0, 2, 0, 2}, {0, 2, 3, 3, 1}, {1, 0, 2, 2, 1}}));
 }
 
-// Token 7 has the row before that of position 0, and the tokens behind it count without it.
+// Padding (token 7) gets the row before that of position 0. Later positions do not count it.
 TEST(TextRows, LearnedPositionsDoNotCountPadding) {
   const model::ModelSpec spec{.n_learned_positions = 9, .position_offset = 3, .pad_token = 7};
   EXPECT_EQ(learned_positions(two_texts(), Rows{0, 1, 2, 3, 4, 5, 6}, spec),

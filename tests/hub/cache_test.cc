@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <ctime>
@@ -77,6 +78,58 @@ TEST_F(HubCache, AModelIsWholeWithItsShardsAndTokenizer) {
   EXPECT_FALSE(find("org/name:Q8_0"));
   put("q/x-Q8_0.gguf", "g", "4");
   EXPECT_EQ(find("org/name:q8_0")->path, repository_.snapshot(kCommit) / "q/x-Q8_0.gguf");
+}
+
+TEST_F(HubCache, TheListingOfACommitSaysWhatIsMissing) {
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+    put(name, "{}", kEtag);
+  ASSERT_TRUE(repository_.write_ref("main", kCommit));
+  EXPECT_TRUE(find("org/name")->has_weights);
+  EXPECT_FALSE(find("org/name")->missing) << "it is not known what the hub has";
+  ASSERT_TRUE(repository_.keep_listing(
+      kCommit, {"README.md", "config.json", "model.safetensors", "modules.json",
+                "1_Pooling/config.json", "tokenizer.json", "tokenizer_config.json"}));
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(find("org/name")->missing,
+            (Names{"1_Pooling/config.json", "modules.json", "tokenizer_config.json"}));
+  EXPECT_EQ(find("org/name", Need::kTokenizer)->missing, Names{"tokenizer_config.json"});
+  for (const char* name : {"1_Pooling/config.json", "modules.json", "tokenizer_config.json"})
+    put(name, "{}", kEtag);
+  EXPECT_EQ(find("org/name")->missing, Names());
+  std::ofstream(repository_.listings() / (kCommit + ".json")) << "[\"config";
+  EXPECT_FALSE(find("org/name")->missing) << "the listing is not whole";
+}
+
+TEST_F(HubCache, FetchesShareALockThatARemovalWants) {
+  put("x", "text", kEtag);
+  const auto never = [] { return false; };
+  {
+    const auto one = FileLock::acquire(repository_.model_lock(), never, Sharing::kShared);
+    const auto two = FileLock::acquire(repository_.model_lock(), never, Sharing::kShared);
+    ASSERT_TRUE(one && two);
+    const auto removed = remove_cached(folder_.path(), id_, "");
+    ASSERT_FALSE(removed);
+    EXPECT_EQ(removed.error().code, ErrorCode::kUnavailable);
+  }
+  EXPECT_TRUE(remove_cached(folder_.path(), id_, ""));
+}
+
+TEST_F(HubCache, ARemovalOpensFewFiles) {
+  constexpr int kBlobs = 600;
+  put("x", "text", kEtag);
+  for (int i = 0; i < kBlobs; ++i) std::ofstream(repository_.blob(std::to_string(i))) << "b";
+  ASSERT_TRUE(repository_.link(std::string(40, 'b'), "y", "7"));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 256, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto removed = remove_cached(folder_.path(), id_, kCommit);
+  const auto all = remove_cached(folder_.path(), id_, "");
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(removed) << removed.error().message();
+  EXPECT_EQ(removed->n_files, static_cast<uint64_t>(kBlobs)) << "all but 7, and that of x";
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->n_files, 1u);
 }
 
 TEST_F(HubCache, AModelThatIsBeingFetchedIsNotRemoved) {

@@ -31,7 +31,7 @@ TEST(ChooseFiles, TakesWhatIsReadAndNothingElse) {
   EXPECT_TRUE(chosen->has_tokenizer);
 }
 
-// Weights of modules that Pando reads in PyTorch's own format.
+// Pando reads some weights of modules in PyTorch's own format.
 TEST(ChooseFiles, TakesHeadsOfTokensAndModulesWithoutSafetensors) {
   const auto chosen =
       choose("a/b", {"config.json", "model.safetensors", "pytorch_model.bin", "colbert_linear.pt",

@@ -95,7 +95,9 @@ class HubTest(unittest.TestCase):
             self.assertFalse(os.path.isabs(os.readlink(snapshot / file)))
             self.assertEqual((snapshot / file).resolve().parent, self.folder(name, cache).resolve() / "blobs")
         self.assertEqual((self.folder(name, cache) / "refs/main").read_text(), snapshot.name)
-        self.assertEqual([p for p in self.folder(name, cache).rglob("*") if "incomplete" in p.name or "pando" in p.name], [])
+        self.assertEqual([p for p in self.folder(name, cache).rglob("*") if "incomplete" in p.name or ".pando-" in p.name], [])
+        listing = self.folder(name, cache) / ".pando" / f"{snapshot.name}.json"
+        self.assertEqual(json.loads(listing.read_text()), sorted(files))
 
     NEEDED = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt"]
 
@@ -292,6 +294,46 @@ class HubTest(unittest.TestCase):
         (self.snapshot("demo") / "model.safetensors").unlink()
         self.pando(*run, code=1, says="has no weights", HF_HUB_OFFLINE="yes")
         self.assertEqual(self.pando(*run), answers)  # the blob was there
+
+    def test_a_snapshot_that_another_program_began(self):
+        modules = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+                   {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]
+        width = json.loads(demo_files()["config.json"])["hidden_size"]
+        pooling = {"word_embedding_dimension": width, "pooling_mode_cls_token": True}
+        files = demo_files() | {"modules.json": json.dumps(modules).encode(), "1_Pooling/config.json": json.dumps(pooling).encode()}
+        self.hub.files["org/pooled"] = files
+        for name, data in files.items():
+            path = self.home / "whole" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        # As by a library that reads no modules.
+        snapshot = self.snapshot("pooled")
+        snapshot.mkdir(parents=True)
+        (self.folder("pooled") / "refs").mkdir()
+        (self.folder("pooled") / "refs/main").write_text(snapshot.name)
+        for name in ("config.json", "model.safetensors", "tokenizer.json"):
+            (snapshot / name).write_bytes(files[name])
+        (self.home / "in.jsonl").write_text('{"text": "Hello there."}\n')
+        embed = lambda model, **more: self.pando("embed", "--model", model, "--threads", "1", "--kv-memory", "64MiB", "--quiet",
+                                                 "--input", str(self.home / "in.jsonl"), **more)
+        right = embed(str(self.home / "whole"))
+        for reason, environment in {"HF_HUB_OFFLINE is set": {"HF_HUB_OFFLINE": "1"},
+                                    "cannot be reached": {"HF_ENDPOINT": "http://127.0.0.1:9"}}.items():
+            self.assertNotEqual(embed("org/pooled", says=reason, **environment), right)
+            embed("org/pooled", says="using what the cache has of it, which another program fetched, and which may lack files",
+                  **environment)
+        self.assertEqual(embed("org/pooled"), right)
+        self.assertEqual(self.names(snapshot), sorted(set(files) - {"README.md"}))
+        self.assertEqual(self.hub.asked(path="/storage/org/pooled/model.safetensors"), [])
+        # The list of files is kept.
+        n = len(self.hub.requests)
+        self.assertEqual(embed("org/pooled"), right)
+        self.assertEqual(len(self.hub.requests), n)
+        (snapshot / "1_Pooling/config.json").unlink()
+        self.pando("tokenize", "--model", "org/pooled", "a", HF_HUB_OFFLINE="1")
+        self.pando("embed", "--model", "org/pooled", "--input", str(self.home / "in.jsonl"), "--quiet", code=2,
+                   says="using what the cache has of it, without 1_Pooling/config.json", HF_HUB_OFFLINE="1")
+        self.assertEqual(embed("org/pooled"), right)
 
     def test_a_path_comes_first(self):
         shutil.copytree(SOURCE / "models/demo", self.home / "org/demo")

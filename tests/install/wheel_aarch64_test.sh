@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The wheel for 64-bit ARM under qemu-user, beside the C library of Debian alone: installs it, and asks the demo model on
-# each instruction set. wheel_aarch64_test.sh SOURCE WHEEL
+# wheel_aarch64_test.sh SOURCE WHEEL
+# Tests the wheel for 64-bit ARM under qemu-user, with no library but Debian's C library. Installs it, and asks the demo
+# model on each instruction set.
 set -euo pipefail
 source=$1 wheel=$2
 size=$(stat -c %s "$wheel")

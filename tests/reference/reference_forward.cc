@@ -126,7 +126,7 @@ Floats Model::of_inputs(int index, const Floats& inputs, const Floats& x, int n)
 Floats Model::embeddings(std::span<const int32_t> tokens, std::span<const uint8_t> types) const {
   const int d_model = config_.d_model;
   Floats x;
-  size_t n_counted = 0;  // tokens before this one that positions count
+  size_t n_counted = 0;  // earlier tokens that positions count
   for (size_t i = 0; i < tokens.size(); ++i) {
     const bool is_pad = tokens[i] == config_.pad_token;
     const size_t first = config_.position_offset, position = is_pad ? first - 1 : first + n_counted;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An embedding model beside a chat model in one server, asked by OpenAI's client from 8 threads: every answer is that of
-its model alone. Then the time between tokens of a chat, with and without embeddings of a long text beside it.
+"""Checks an embedding model beside a chat model in one server. OpenAI's client asks from 8 threads; every answer must
+equal that of its model alone. Then prints the time between tokens of a chat, with and without embeddings of a long text.
 
 usage: beside_trial.py PANDO CHAT EMBEDDING    (needs the package `openai`)
 
@@ -9,52 +9,18 @@ million parameters, 8,192 positions.
 """
 import concurrent.futures
 import random
-import re
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+from trial_server import Server, server_of_models
 
 KV_MEMORY = 256 << 20
 N_REQUESTS, N_TOKENS, N_LONG = 96, 96, 8192
 PROMPTS = ["The capital of France is", "def fibonacci(n):", "Water boils at", "Once upon a time", "1, 2, 3, 4,"]
 TEXTS = ["An aspen is a tree.", "A poplar grows by the river. " * 20, "The red car needs fuel.", "Oak groves", "x" * 400]
-
-
-class Server:
-    """`pando serve` on a free port, ended with SIGTERM."""
-
-    def __init__(self, *options):
-        import openai
-        self.process = subprocess.Popen([PANDO, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
-        said = []
-        for line in self.process.stderr:
-            said.append(line)
-            if found := re.search(r"serving .* at (http://\S+)", line):
-                break
-        else:
-            raise RuntimeError("".join(said))
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-        self.client = openai.OpenAI(base_url=found[1] + "/v1", api_key="none", max_retries=0, timeout=1200)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
-
-
-def of_both(models):
-    """A server of several models: {name: path}."""
-    file = tempfile.NamedTemporaryFile("w", suffix=".toml")
-    for name, path in models.items():
-        file.write(f'[models."{name}"]\nmodel = "{path}"\nkv-memory = "{KV_MEMORY}"\n')
-    file.flush()
-    return file, Server("--models", file.name)
 
 
 def answer(client, name, text):
@@ -68,10 +34,10 @@ def mixed(chat, embedding):
     asked = [("chat", text) for text in PROMPTS] + [("embedding", text) for text in TEXTS]
     expected = {}
     for name, path in (("chat", chat), ("embedding", embedding)):
-        with Server("--model", path, "--model-name", name, "--kv-memory", str(KV_MEMORY)) as server:
+        with Server(PANDO, "--model", path, "--model-name", name, "--kv-memory", str(KV_MEMORY)) as server:
             expected |= {pair: answer(server.client, *pair) for pair in asked if pair[0] == name}
-    file, server = of_both({"chat": chat, "embedding": embedding})
-    with file, server, concurrent.futures.ThreadPoolExecutor(8) as threads:
+    both = {"chat": chat, "embedding": embedding}
+    with server_of_models(PANDO, both, KV_MEMORY) as server, concurrent.futures.ThreadPoolExecutor(8) as threads:
         chosen = [random.choice(asked) for _ in range(N_REQUESTS)]
         found = list(threads.map(lambda pair: answer(server.client, *pair), chosen))
     wrong = [pair for pair, one in zip(chosen, found) if one != expected[pair]]
@@ -98,24 +64,23 @@ def embed_long(client, ids):
 
 
 def latency(chat, long):
-    file, server = of_both({"chat": chat, "long": long})
     ids = random.Random(3).choices(range(1000, 20000), k=N_LONG)
-    with file, server, concurrent.futures.ThreadPoolExecutor(1) as threads:
+    both = {"chat": chat, "long": long}
+    with server_of_models(PANDO, both, KV_MEMORY) as server, concurrent.futures.ThreadPoolExecutor(1) as threads:
         gaps(server.client)
         seconds = embed_long(server.client, ids)
         print(f"the embedding of {N_LONG} tokens alone takes {seconds:.1f} s")
         for beside in (False, True, False, True):
-            measured, embeddings = [], []
+            measured, said = [], ""
             begin = time.monotonic()
             long_one = threads.submit(embed_long, server.client, ids) if beside else None
             while len(measured) < 3 * N_TOKENS or (beside and not long_one.done() and time.monotonic() - begin < 120):
                 measured += gaps(server.client)
             if beside:
-                embeddings.append(long_one.result())
+                said = f"; the embedding takes {long_one.result():.1f} s"
             cuts = statistics.quantiles(measured, n=100)
             print(f"{'beside' if beside else 'alone '}: {len(measured)} tokens, time between tokens: median "
-                  f"{statistics.median(measured):.1f} ms, p95 {cuts[94]:.1f} ms, longest {max(measured):.1f} ms"
-                  + "".join(f"; the embedding takes {one:.1f} s" for one in embeddings))
+                  f"{statistics.median(measured):.1f} ms, p95 {cuts[94]:.1f} ms, longest {max(measured):.1f} ms{said}")
 
 
 if __name__ == "__main__":

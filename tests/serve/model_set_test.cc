@@ -54,6 +54,10 @@ struct ScriptedModel {
               while (is_held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
               if (fails) return in_file("/secret/m.gguf", bad_file("is cut off"));
               return serve::LoadedModel{.model = model, .options = tiny_options()};
+            },
+            .measure = [this](const Model&, EngineOptions&, const auto&) -> Status {
+              if (throws) throw std::runtime_error("no more threads");
+              return {};
             }};
   }
   size_t n_bytes() const { return model->info().weight_bytes + kKv; }
@@ -61,7 +65,7 @@ struct ScriptedModel {
   std::string name;
   std::shared_ptr<const Model> model;
   std::atomic<int> n_loads{0};
-  std::atomic<bool> fails{false}, is_held{false};
+  std::atomic<bool> fails{false}, throws{false}, is_held{false};
 };
 
 class ModelSetTest : public ::testing::Test {
@@ -241,6 +245,18 @@ TEST_F(ModelSetTest, AFailedLoadIsToldAndTriedAgain) {
   EXPECT_EQ(llama_.n_loads, 2);
   const Json status = get("/v1/models/llama").json()["status"];
   EXPECT_EQ(status, (Json{{"value", "loaded"}}));
+}
+
+TEST_F(ModelSetTest, AMeasurementThatThrowsGivesItsTurnBack) {
+  start(kPlenty);
+  text_of("qwen", "a");
+  llama_.throws = true;
+  const Answer failed = ask("llama");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_NE(failed.body.find("no more threads"), std::string::npos) << failed.body;
+  text_of("qwen", "b");
+  llama_.throws = false;
+  text_of("llama", "a");
 }
 
 TEST_F(ModelSetTest, MetricsHaveTheNameOfTheModel) {

@@ -7,45 +7,16 @@ usage: models_trial.py PANDO MODEL.gguf MODEL.gguf MODEL.gguf    (needs the pack
 import concurrent.futures
 import pathlib
 import random
-import re
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 
-import openai
+from trial_server import Server, server_of_models
 
 PANDO, FILES = sys.argv[1], [pathlib.Path(name).resolve() for name in sys.argv[2:]]
 KV_MEMORY = 128 << 20
 N_REQUESTS = 48
 PROMPTS = ["The capital of France is", "def fibonacci(n):", "Water boils at", "Once upon a time", "1, 2, 3, 4,",
            "The largest planet is"]
-
-
-class Server:
-    """`pando serve` on a free port, ended with SIGTERM."""
-
-    def __init__(self, *options):
-        self.process = subprocess.Popen([PANDO, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.search(r"serving .* at (http://\S+)", line):
-                self.url = found[1]
-                break
-        else:
-            raise RuntimeError("".join(self.said))
-        self.rest = concurrent.futures.ThreadPoolExecutor(1).submit(self.process.stderr.readlines)
-        self.client = openai.OpenAI(base_url=self.url + "/v1", api_key="none", max_retries=0, timeout=600)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
-        self.said += self.rest.result()
 
 
 def answer(client, name, prompt):
@@ -57,22 +28,18 @@ def main():
     names = [path.stem for path in FILES]
     expected = {}
     for name, path in zip(names, FILES):
-        with Server("--model", str(path), "--model-name", name, "--kv-memory", str(KV_MEMORY)) as server:
+        with Server(PANDO, "--model", str(path), "--model-name", name, "--kv-memory", str(KV_MEMORY)) as server:
             for prompt in PROMPTS:
                 expected[name, prompt] = answer(server.client, name, prompt)
     sizes = [path.stat().st_size + KV_MEMORY for path in FILES]
     memory = sum(sizes) - min(sizes) // 2  # for any two, and not for three
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        for name, path in zip(names, FILES):
-            file.write(f'[models."{name}"]\nmodel = "{path}"\nkv-memory = "{KV_MEMORY}"\n')
-        file.flush()
-        with Server("--models", file.name, "--memory", str(memory)) as server:
-            asked = [(random.choice(names), random.choice(PROMPTS)) for _ in range(N_REQUESTS)]
-            begin = time.monotonic()
-            with concurrent.futures.ThreadPoolExecutor(8) as threads:
-                found = list(threads.map(lambda pair: answer(server.client, *pair), asked))
-            seconds = time.monotonic() - begin
-            states = {model.id: model.status["value"] for model in server.client.models.list()}
+    with server_of_models(PANDO, dict(zip(names, FILES)), KV_MEMORY, "--memory", str(memory)) as server:
+        asked = [(random.choice(names), random.choice(PROMPTS)) for _ in range(N_REQUESTS)]
+        begin = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda pair: answer(server.client, *pair), asked))
+        seconds = time.monotonic() - begin
+        states = {model.id: model.status["value"] for model in server.client.models.list()}
     wrong = [pair for pair, text in zip(asked, found) if text != expected[pair]]
     loads = sum("is loaded" in line for line in server.said)
     print(f"{N_REQUESTS} requests in {seconds:.1f} s, {loads} loads, {len(wrong)} wrong answers; {states}")

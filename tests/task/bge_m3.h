@@ -1,4 +1,4 @@
-// A tiny model with the files of bge-m3: an encoder, and heads for tokens as torch saves them.
+// A tiny model with bge-m3's files: an encoder, and heads for tokens as torch saves them.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ inline std::filesystem::path bge_m3_data() {
   return std::filesystem::path(PANDO_SOURCE_DIR) / "tests/task/data/bge-m3";
 }
 
-// Copies it to a folder that is not there yet.
+// Copies the model to a new folder.
 inline void copy_bge_m3(const std::filesystem::path& to) {
   using std::filesystem::copy;
   copy(bge_m3_data().parent_path() / "classifiers/xlm-roberta-pairs", to);

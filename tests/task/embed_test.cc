@@ -110,7 +110,7 @@ TEST(Embed, AnInstructionIsSharedAndStandsBeforeTheText) {
   EXPECT_EQ(engine->stats().prefill_rows, common.size() + 6);
 }
 
-// A tiny model with files of the library sentence-transformers, which say how its vectors are made.
+// A tiny model with sentence-transformers files, which say how vectors are made.
 class EmbedFiles : public ::testing::Test {
  protected:
   EmbedFiles() {
@@ -127,7 +127,7 @@ class EmbedFiles : public ::testing::Test {
     std::filesystem::create_directories((path() / name).parent_path());
     folder_.write("m/" + name, text);
   }
-  // Writes modules.json with a Transformer, a Pooling in "1_Pooling", and `others` behind, in the
+  // Writes modules.json with a Transformer, a Pooling in "1_Pooling", and then `others` in the
   // folders "2", "3" and so on.
   void write_modules(const std::vector<std::string>& others = {}) {
     const auto module = [](const std::string& folder, const std::string& kind) {

@@ -163,6 +163,8 @@ TEST(Metrics, TheLastNumberOfAText) {
                                                   {"3e", 3},
                                                   {"4e-", 4},
                                                   {"7 e5", 5},
+                                                  {"5, no: 1e999", HUGE_VAL},
+                                                  {"5, no: 1e-999", 0},
                                                   {"#### 18", 18}};
   for (const auto& [text, value] : texts) EXPECT_EQ(last_number(text), value) << text;
   EXPECT_EQ(last_number("none - at all."), std::nullopt);

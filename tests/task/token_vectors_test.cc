@@ -1,5 +1,5 @@
-// Vectors and weights of tokens by the heads of bge-m3, against FlagEmbedding's formulas. The heads
-// and the results are from tools/token_vectors_golden.py.
+// Vectors and weights of tokens from bge-m3's heads equal FlagEmbedding's formulas.
+// tools/token_vectors_golden.py makes the heads and the expected results.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -42,7 +42,7 @@ TEST_F(TokenVectors, AreThoseOfColbert) {
     EXPECT_EQ(encode_prompt(engine_->model(), request).value(),
               one["tokens"].get<std::vector<Token>>());
     const auto vectors = token_vectors_of(answer(request), tokens);
-    ASSERT_EQ(vectors.size(), one["vectors"].size());  // none of the first token
+    ASSERT_EQ(vectors.size(), one["vectors"].size());  // the first token has no vector
     for (size_t i = 0; i < vectors.size(); ++i) {
       const auto vector = one["vectors"][i].get<std::vector<double>>();
       ASSERT_EQ(vectors[i].size(), vector.size());
@@ -51,7 +51,7 @@ TEST_F(TokenVectors, AreThoseOfColbert) {
   }
 }
 
-// Of a token that a text has twice the highest weight counts, special tokens have none.
+// A token that occurs twice gets its highest weight. Special tokens get none.
 TEST_F(TokenVectors, WeightsAreThoseOfSparseRetrieval) {
   const EmbedOptions weights = options(EmbedOutput::kWeights);
   for (const json& one : expected()) {

@@ -1,4 +1,4 @@
-// A device's kernels beside plain loops.
+// Result of comparing one kind of a device's kernels with plain loops.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace pando {
 
 struct KernelCheck {
-  std::string name;  // of what was computed: "products of q8_0"
+  std::string name;  // "products of q8_0"
   uint64_t n_cases = 0;
-  uint64_t n_different = 0;  // cases with a bit that differs from `scalar`'s
+  uint64_t n_different = 0;  // cases with any bit unlike `scalar`
 };
 
 }  // namespace pando

@@ -23,7 +23,7 @@ std::unique_ptr<gpu::Host> first_host() {
   return cuda ? std::move(*cuda) : value_of(gpu::open_opencl(0, gpu::kernel_text()));
 }
 
-// What is measured, on one device.
+// The measurements on one device.
 class GpuRates {
  public:
   explicit GpuRates(const Harness& harness)
@@ -38,7 +38,7 @@ class GpuRates {
   const Table& table() const { return table_; }
 
  private:
-  // Seconds of one of n calls that are waited for together.
+  // Seconds of one call, from n calls and one wait.
   double seconds_each(int n, FunctionRef<void()> call) {
     const gpu::Buffer last(*host_, sizeof(float));
     return time_calls(harness_.choose(0.02, 1.0, 3.0),
@@ -141,7 +141,7 @@ void GpuRates::products() {
   }
 }
 
-// All rows stand at the end of one prefix.
+// All rows continue one prefix.
 void GpuRates::attention() {
   const int n_keys = harness_.choose(512, 8192, 8192);
   const auto n_rows = harness_.choose(4u, 64u, 64u);

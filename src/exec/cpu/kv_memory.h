@@ -25,8 +25,8 @@ class KvMemory {
   std::span<const kernel::KvView> views() const { return views_; }  // of each group
 
   // Asks the system for memory behind 2 MiB more of the pages from n_touched on. In a virtual
-  // machine the first touch of these takes up to 5 ms. Any thread may come to read a page: memory
-  // nodes take turns. False if all pages have memory.
+  // machine the first touch of these takes up to 5 ms. Memory nodes get pages in turn, because any
+  // thread may read any page. False if all pages have memory.
   bool prepare(size_t n_touched);
   // Bytes of the pages from n_touched on that have memory behind them.
   size_t ready_bytes(size_t n_touched) const;
@@ -38,10 +38,10 @@ class KvMemory {
   size_t ready_ = 0;  // bytes [0, ready_) were prepared
 };
 
-// Pages that are fresh in a step, some twice. A page is fresh if a copy goes to it, or if its first
-// position is written; but not if a copy reads it.
+// Pages that are fresh in a step; some are listed twice. A page is fresh if a copy goes to it or
+// its first position is written, unless a copy reads it.
 std::vector<PageId> fresh_pages(std::span<const PageCopy> copies, std::span<const KvSlot> slots);
-// Fills them with NaN.
+// Fills fresh pages with NaN.
 void poison_pages(const kernel::KvView& view, std::span<const PageCopy> copies,
                   std::span<const KvSlot> slots);
 

@@ -26,7 +26,7 @@ constexpr KernelPair kAttendKernels[] = {
 
 int group_of(const model::Heads& heads) { return heads.n / heads.n_kv; }
 
-// Queries of a block, at most.
+// The most queries of a block.
 int queries_of(const model::Heads& heads) {
   return heads.head_dim <= ATTEND_WIDE_HEAD ? ATTEND_WIDE : ATTEND_NARROW;
 }

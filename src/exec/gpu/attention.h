@@ -23,10 +23,10 @@ struct AttentionCall {
   int layer;        // of the group
   bool in_windows;  // the pool has the plan's window pages
   model::Heads heads;
-  float scale;          // multiplies queries, log2(e) included
-  float score_cap;      // log2(e) included; 0: none
-  uint32_t window;      // positions; 0: none
-  const Values& sinks;  // [heads.n] by sinks_in_base_2, or empty
+  float scale;          // factor of queries, log2(e) included
+  float score_cap;      // log2(e) included; 0: no cap
+  uint32_t window;      // positions; 0: no window
+  const Values& sinks;  // [heads.n] from sinks_in_base_2, or empty
 };
 
 // Sinks as the kernels read them: multiplied by log2(e) in double precision.
@@ -34,18 +34,18 @@ std::vector<float> sinks_in_base_2(std::span<const float> sinks);
 
 class Attention {
  public:
-  // scratch_bytes: of results of spans, if these are to be merged; one row may need more.
+  // scratch_bytes: memory for results of spans that are merged later. One row may need more.
   explicit Attention(Host& host, size_t scratch_bytes = size_t{64} << 20)
       : host_(host), scratch_bytes_(scratch_bytes) {}
 
-  // The plan of the calls that follow; it outlives them.
+  // Sets the plan for the calls that follow. The plan outlives them.
   void set_plan(const StepPlan& plan);
-  // q: rows of the plan that begin with queries, [heads.n, head_dim]. out becomes
+  // q: the plan's rows; each begins with its queries, [heads.n, head_dim]. out becomes
   // [n_rows, heads.n * head_dim].
   void attend(const AttentionCall& call, const Rows& q, Rows& out);
 
  private:
-  // The lists of layers of one form, of this plan. The buffers serve the next plan too.
+  // This plan's lists for layers of one form. Later plans reuse the buffers.
   struct Form {
     AttentionForm form;
     bool is_of_plan = false;

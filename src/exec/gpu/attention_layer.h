@@ -1,5 +1,5 @@
-// The attention of a model's layers on a host, from normed rows to those that the output projection
-// reads.
+// The attention of a model's layers on a host: from normed rows to the input of the output
+// projection.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@
 
 namespace pando::exec::gpu {
 
-// Has the memory of keys and values.
+// Owns the memory of keys and values.
 class AttentionLayers {
  public:
-  // spec: of the stage. It outlives this, as the host and the products do. sizes: those of
-  // options.kv. Throws std::bad_alloc.
+  // Host, spec and products outlive this. spec: the stage's. sizes: those of options.kv. Throws
+  // std::bad_alloc.
   AttentionLayers(Host& host, const model::ModelSpec& spec, const ExecutorOptions& options,
                   const KvSizes& sizes, Products& products);
 
-  // Begins a step: takes its lists and carries out its copies.
+  // Begins a step: copies its lists to the host and carries out its page copies.
   void begin(const StepPlan& plan);
   // Writes keys and values of normed rows to their slots, and attends by the plan's tasks.
   // attended becomes [n_rows, attended_dim].
   void run(int layer, const LayerWeights& weights, const Rows& h, Rows& attended);
 
  private:
-  // The pages of all layers, or of those with a window, and the step's lists for them.
+  // A pool of pages, and the step's lists for it.
   struct Pages {
     PagePool pool;
     List<uint32_t> slot_begin;

@@ -104,7 +104,7 @@ void ListBuilder::add_turn(uint32_t begin, uint32_t end) {
   lists_.turns.push_back(turn);
 }
 
-// Rows that share a later tile of the span share the first one.
+// Rows that share some tile of a span also share the span's earlier tiles.
 void ListBuilder::find_leaders(uint32_t begin, uint32_t end, uint32_t span) {
   uint32_t n_open = 0;
   for (uint32_t row = begin; row < end; ++row) {
@@ -145,7 +145,7 @@ void ListBuilder::add_item(uint32_t begin, uint32_t n, uint32_t span) {
   (n >= form_.wide_from ? wide_ : narrow_).push_back(item);
 }
 
-// Nothing if no row of the item sees the tile.
+// Adds nothing if no row of the item sees the tile.
 void ListBuilder::add_segment(const AttentionTask& task, const AttentionItem& item) {
   const uint32_t tile_begin = task.tile * form_.tile_len;
   const uint32_t row_begin = std::max(task.row_begin, item.row_begin);

@@ -1,4 +1,4 @@
-// The work of attention as a device reads it: blocks of queries, and the tiles that they see.
+// The work of attention as lists for a device: blocks of queries, and the tiles that they see.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace pando::exec::gpu {
 
-// Layers that agree in this have the same lists.
+// Layers with equal forms share their lists.
 struct AttentionForm {
   uint32_t page_len, tile_len, span_len;
-  uint32_t window;       // positions; 0: none
-  uint32_t rows_each;    // rows of a block
-  uint32_t wide_from;    // rows of a block from which the kernels for many queries take it
-  uint64_t most_states;  // of one turn, if its rows are more than one
+  uint32_t window;       // positions; 0: no window
+  uint32_t rows_each;    // rows of a block, at most
+  uint32_t wide_from;    // blocks of so many rows or more use the wide kernels
+  uint64_t most_states;  // limit of a turn; a turn of one row may exceed it
   bool in_windows;       // pages are the plan's window pages
   bool operator==(const AttentionForm&) const = default;
 };
 
-// Lists for kernels; kernels/attention.h reads them as u32.
+// Entries of the lists. kernels/attention.h reads them as arrays of u32.
 
 inline constexpr uint32_t kNoState = ~uint32_t{0};
 
 struct AttentionRow {
   uint32_t first_seen, last_seen;  // positions
-  // Index of the state of the first span that it sees, for each head; the others follow. kNoState:
-  // it sees one span, whose result is the output.
+  // Index of the states of the first span that the row sees; later spans follow. kNoState: the row
+  // sees one span, so its result is the output.
   uint32_t first_state;
 };
 
@@ -44,8 +44,8 @@ struct AttentionSegment {
   uint32_t row_begin, row_end;  // of the item
   uint32_t tile;
   uint32_t first_page;  // index into task pages
-  uint32_t begin, end;  // positions of the tile that some of the rows see
-  uint32_t is_whole;    // 1: all rows of the item are here and see all of these positions
+  uint32_t begin, end;  // positions of the tile that at least one row sees
+  uint32_t is_whole;    // 1: the segment has all rows of the item, and each sees [begin, end)
 };
 
 struct ItemRange {
@@ -55,7 +55,7 @@ struct ItemRange {
 
 // Rows whose states are in memory at the same time.
 struct AttentionTurn {
-  ItemRange narrow, wide;  // items, by the kernels that take them
+  ItemRange narrow, wide;  // items for the narrow and for the wide kernels
   ItemRange merged;        // of merged_rows
 };
 

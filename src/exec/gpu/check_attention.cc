@@ -1,4 +1,4 @@
-// Keys and values of random trees, written to pages, copied, and attended to.
+// Checks writes of keys and values to pages, page copies, and attention, over random trees.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,11 +15,11 @@ namespace {
 constexpr int kPageLen = 32, kTileLen = 64, kSpanLen = 128;
 constexpr int kPagesOfTile = kTileLen / kPageLen;
 
-// A trunk of whole tiles, and branches that go on from it.
+// A trunk of whole tiles, and branches that continue it.
 struct Tree {
   int n_trunk_tiles = 0;
   std::vector<int> branch_len;   // positions
-  std::vector<int> branch_rows;  // the last ones of each branch, which are rows of the step
+  std::vector<int> branch_rows;  // the last positions of each branch; they are rows of the step
   std::vector<PageId> trunk;
   std::vector<std::vector<PageId>> branches;
   size_t n_pages = 0;
@@ -41,7 +41,7 @@ Tree random_tree(CheckCases& cases) {
   return tree;
 }
 
-// A step whose rows are all positions of the tree: it writes keys and values.
+// A step that writes keys and values of all positions of the tree, one row each.
 StepPlan plan_of_writing(const Tree& tree) {
   StepPlan plan;
   const auto add = [&](PageId page, int offset) {
@@ -182,7 +182,7 @@ void check_layer(CheckCases& cases, const Pages& pages, const StepPlan& plan, in
                 scalar::attend(call, q, cases.pool()), out);
 }
 
-// A copy of the first branch's pages, which then stand for them.
+// Copies the first branch's pages. The tree then uses the copies.
 void check_tree(CheckCases& cases, DType type) {
   Tree tree = random_tree(cases);
   const StepPlan writing = plan_of_writing(tree);

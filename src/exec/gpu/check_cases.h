@@ -1,4 +1,4 @@
-// Random inputs for kernels of a host, and their results beside those of exec/scalar.
+// Random inputs for a host's kernels. Results are compared with those of exec/scalar.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class CheckCases {
   int n_rounds() const { return size_ == CheckSize::kStart ? 1 : 4; }
   bool is_all() const { return size_ == CheckSize::kAll; }
 
-  int uniform(int least, int most);  // both included
+  int uniform(int least, int most);  // from least to most, both included
   bool chance() { return uniform(0, 1) == 1; }
   std::vector<std::byte> bytes(size_t n);
   // Finite values around 0. In each run of 16 values a few are 0, large, or denormal.
@@ -41,7 +41,7 @@ class CheckCases {
     return buffer;
   }
 
-  // Counts a case of `name`; all bytes at the begin of `found` must be those of `expected`.
+  // Counts a case of `name`. `found` must begin with the bytes of `expected`.
   void compare(const std::string& name, std::span<const float> expected, const Buffer& found);
   void compare(const std::string& name, const scalar::Rows& expected, const Rows& found) {
     compare(name, expected.values, found.values);
@@ -59,6 +59,6 @@ class CheckCases {
 void check_products(CheckCases& cases);
 void check_rows(CheckCases& cases);
 void check_heads(CheckCases& cases);
-void check_attention(CheckCases& cases);  // and pages
+void check_attention(CheckCases& cases);  // pages too
 
 }  // namespace pando::exec::gpu

@@ -1,4 +1,4 @@
-// Queries, keys and values before attention, and gates behind it.
+// Checks queries, keys and values before attention, and gates after it.
 #include <algorithm>
 
 #include "exec/gpu/check_cases.h"
@@ -12,7 +12,7 @@ using model::QkNorm;
 using model::Role;
 
 constexpr uint32_t kRows = 3;
-constexpr int kContext = 600, kWidth = 8;  // of the rows that are projected
+constexpr int kContext = 600, kWidth = 8;  // kWidth: of the projected rows
 
 model::ModelSpec random_spec(CheckCases& cases, QkNorm norm) {
   model::ModelSpec spec;
@@ -21,7 +21,7 @@ model::ModelSpec random_spec(CheckCases& cases, QkNorm norm) {
   spec.n_heads = spec.n_kv_heads * cases.uniform(1, 4);
   spec.head_dim = 4 * cases.uniform(2, 33);
   spec.layers.resize(1);
-  // No model whose values are its keys norms all heads together.
+  // Models that use keys as values do not norm all heads together.
   spec.layers[0].values_are_keys = norm != QkNorm::kFullWidth && cases.uniform(0, 3) == 0;
   spec.rotations[0].rotary_share = cases.chance() ? 1.0 : 0.5;
   spec.rotations[0].original_positions = 100;

@@ -1,4 +1,4 @@
-// Norms, residuals, activations, logits, and the rows of mixtures.
+// Checks norms, residuals, activations, logits, and the rows of mixtures of experts.
 #include <algorithm>
 #include <numeric>
 
@@ -81,7 +81,7 @@ void check_logits(CheckCases& cases, float cap) {
 
   Buffer ids, values;
   greatest(cases.host(), logits, ids, values);
-  std::vector<float> largest, places;  // ids as floats: the bits are compared
+  std::vector<float> largest, places;  // places: ids with the bits of floats
   for (uint32_t row = 0; row < kRows; ++row) {
     const float* const begin = expected.row(row);
     const float* const found = std::max_element(begin, begin + x.width);

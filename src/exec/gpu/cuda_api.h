@@ -1,6 +1,6 @@
-// The functions of NVIDIA's driver and of its run-time compiler (NVRTC) that are used, by the names
-// that their libraries export. No header of theirs is needed to build, and no library:
-// libcuda.so.1 and libnvrtc.so are opened at run time.
+// Functions of NVIDIA's driver and of its run-time compiler (NVRTC), by the names that their
+// libraries export. The build needs none of their headers or libraries: libcuda.so.1 and
+// libnvrtc.so are opened at run time.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct Api {
 #define PANDO_CUDA_POINTER(name, parameters) int(*name) parameters = nullptr;
   PANDO_CUDA_FUNCTIONS(PANDO_CUDA_POINTER)
 #undef PANDO_CUDA_POINTER
-  std::string problem;  // the reason why there is no CUDA; "": it is ready
+  std::string problem;  // why CUDA cannot be used; "": it can
 };
 const Api& api();
 

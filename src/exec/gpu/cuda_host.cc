@@ -61,7 +61,7 @@ Offer offer_of(int device) {
           n_bytes, refusal_of(capability), /*has_own_memory=*/true};
 }
 
-// The driver keeps the current context by thread, so each call sets it.
+// The driver has a current context for each thread, so each call sets it.
 class CudaHost final : public Host {
  public:
   explicit CudaHost(int device) : device_(device), name_(name_of(device)) {
@@ -119,8 +119,8 @@ class CudaHost final : public Host {
   cuda::Stream* stream_ = nullptr;
   cuda::Module* module_ = nullptr;
   std::vector<cuda::Function*> functions_;  // by Kernel
-  std::byte* staging_ = nullptr;  // [kStagingBytes] in memory that the GPU reads by itself
-  size_t n_staged_ = 0;           // bytes that copies may still read
+  std::byte* staging_ = nullptr;            // [kStagingBytes], pinned
+  size_t n_staged_ = 0;                     // bytes that copies may still be reading
 };
 
 Status CudaHost::build(std::string_view source) {

@@ -1,4 +1,4 @@
-// NVIDIA's GPUs, by the driver API.
+// NVIDIA's GPUs, through CUDA's driver API.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace pando::exec::gpu {
 
-// In the driver's order. An error says why there is no CUDA.
+// GPUs in the driver's order. An error says why CUDA cannot be used.
 Result<std::vector<Offer>> cuda_offers();
-// index: of cuda_offers(). Compiles `source` for it, which defines all kernels of kernel_ids.h.
-// Errors: a refusal, or what the compiler says of the source.
+// Opens GPU `index` of cuda_offers() and compiles `source` for it. `source` defines all kernels of
+// kernel_ids.h. Errors: a refusal, or the compiler's message.
 Result<std::unique_ptr<Host>> open_cuda(size_t index, std::string_view source);
 
 }  // namespace pando::exec::gpu

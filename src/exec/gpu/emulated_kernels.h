@@ -8,7 +8,7 @@
 
 namespace pando::exec::gpu {
 
-// Handles of buffers are addresses. Throws std::runtime_error if threads meet at different
+// Buffer handles are addresses. Throws std::runtime_error if threads of a group wait at different
 // barriers.
 void launch_emulated(Kernel kernel, Groups groups, std::span<const Arg> args,
                      const WorkGroupOptions& options);

@@ -21,7 +21,7 @@ const Rows& FeedForwards::normed_or(const Values& norm, const Rows& x, const Row
   return to;
 }
 
-// The choice is made by the processor: it decides which products follow.
+// The processor chooses, because the choice decides which products follow.
 FeedForwards::Choice FeedForwards::choose(const LayerWeights& layer,
                                           const scalar::LayerWeights& on_host, const Rows& x,
                                           const Rows& h) {

@@ -16,14 +16,14 @@ namespace pando::exec::gpu {
 
 class FeedForwards {
  public:
-  // All of them outlive it. spec: of the stage.
+  // All arguments outlive this. spec: the stage's.
   FeedForwards(Host& host, const model::ModelSpec& spec, Products& products)
       : host_(host), spec_(spec), products_(products) {}
 
   // y becomes W_down activation(W_gate h, W_up h), without the bias of W_down.
   void run(const WeightSet& weights, const scalar::FeedForwardRoles& roles, const Rows& h, Rows& y);
-  // sums becomes the sum of each row's experts and of the shared expert. on_host: values of the
-  // layer; x: rows of the residual stream; h: the same, normed.
+  // sums becomes the sum of each row's experts and of the shared expert. on_host: the
+  // layer's values. x: rows of the residual stream. h: these rows, normed.
   void mix(const LayerWeights& layer, const scalar::LayerWeights& on_host, const Rows& x,
            const Rows& h, Rows& sums);
 

@@ -1,4 +1,4 @@
-// A stack on which code runs, and which it can leave for another in the middle of a function.
+// A stack for code that can switch to another stack in the middle of a function.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace pando::exec::gpu {
 
 class FiberStack {
  public:
-  FiberStack() = default;  // that of the thread
-  // Runs entry(), which never returns, as soon as it is switched to. Stacks of different colours
-  // use different lines of the cache.
+  FiberStack() = default;  // the thread's own stack
+  // Runs entry() at the first switch to this stack; entry() never returns. Stacks of different
+  // colours use different cache lines.
   FiberStack(void (*entry)(), int colour);
 
   // Leaves `from`, on which the call runs, for `to`. Returns when somebody switches to `from`.

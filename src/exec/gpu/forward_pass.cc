@@ -15,7 +15,7 @@ namespace {
 using model::FeedForward;
 using model::Mixer;
 
-// Rows whose logits are computed at a time: a vocabulary of 256,000 takes 64 MB then.
+// Rows whose logits are computed at once: 64 MB with a vocabulary of 256,000.
 constexpr uint32_t kLogitRows = 64;
 
 }  // namespace

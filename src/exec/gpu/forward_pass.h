@@ -17,21 +17,23 @@
 
 namespace pando::exec::gpu {
 
-// Executes StepPlans and reads nothing else. Computes the stage that its weights belong to.
+// Executes StepPlans and needs no other input. Computes the stage that its weights belong to.
 class ForwardPass {
  public:
-  // Host and weights outlive it. sizes: those of options.kv. Throws std::bad_alloc.
+  // Host and weights outlive this. sizes: those of options.kv. Throws std::bad_alloc.
   ForwardPass(Host& host, const Weights& weights, const ExecutorOptions& options,
               const KvSizes& sizes);
 
-  // Runs the plan's copies and rows. before: [n_rows, d_model] f32, the rows as the stage before
-  // returned them; null for the first stage. rows() are then the plan's outputs behind the final
-  // norm; or of a stage that is not the last, all rows.
+  // Runs the plan's copies and rows. before: [n_rows, d_model] f32, the rows from the stage before;
+  // null for the first stage. Afterwards rows() has the plan's output rows, normed, in the last
+  // stage, and all rows in other stages.
   void forward(const StepPlan& plan, const float* before);
   const Rows& rows() const { return result_; }
+  // Waits for the end of the step. Throws std::runtime_error if the device failed in it.
+  void wait() { host_.read(result_.values, 0, nullptr, 0); }
   // All of these, [n, d_model]. Valid until the next step.
   const float* read_rows();
-  // The logits of rows [first, first + n) of these. out: [n, vocab].
+  // The logits of [first, first + n) of rows(). out: [n, vocab].
   void logits(uint32_t first, uint32_t n, float* out);
   // hidden: [n, d_model] -> out: [n, vocab].
   void logits_of(const float* hidden, uint32_t n, float* out);
@@ -46,8 +48,8 @@ class ForwardPass {
 
   Host& host_;
   const Weights& weights_;
-  model::ModelSpec spec_;  // of the stage
-  int first_layer_;        // of the stage, in the model
+  model::ModelSpec spec_;  // the stage's
+  int first_layer_;        // the stage's first layer in the model
   Products products_;
   AttentionLayers attention_;
   FeedForwards feed_forwards_;

@@ -1,9 +1,11 @@
 #include "exec/gpu/gpu_device.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/numbers/weight_types.h"
 #include "exec/cpu/cpu_device.h"
 #include "exec/gpu/head_ops.h"
@@ -38,7 +40,11 @@ Result<std::string> GpuDevice::isa_name(std::string_view isa) const {
 Result<std::vector<KernelCheck>> GpuDevice::check_kernels() const {
   const Result<std::unique_ptr<gpu::Host>> host = info_.open_host();
   if (!host) return host.error();
-  return gpu::check_kernels(**host, gpu::CheckSize::kAll);
+  try {
+    return gpu::check_kernels(**host, gpu::CheckSize::kAll);
+  } catch (const std::exception& error) {
+    return unsupported("{}", reason_of(error));
+  }
 }
 
 Result<std::unique_ptr<DeviceModel>> GpuDevice::load(const model::ModelSpec& spec,

@@ -1,4 +1,4 @@
-// GPUs, and what stands in for one, as devices.
+// Devices that run GPU kernels: GPUs, and the emulation.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace pando::exec {
 struct GpuDeviceInfo {
   std::string name;  // "cuda"
   std::function<gpu::Offer()> offer;
-  // Makes a host for one model. kUnsupported if there is none that gives the bits.
+  // Makes a host for one model. kUnsupported if no host gives the right bits.
   std::function<Result<std::unique_ptr<gpu::Host>>()> make_host;
-  // Does the same without looking at its bits.
+  // Makes a host without checking its bits.
   std::function<Result<std::unique_ptr<gpu::Host>>()> open_host;
 };
 
@@ -47,7 +47,7 @@ class GpuDevice final : public Device {
                                             const model::TensorSource& source,
                                             const WeightOptions& options,
                                             ThreadPool& pool) const override;
-  // Sizes are about the CPU's.
+  // Estimates: close to the CPU's sizes.
   uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
                         const WeightOptions& options) const override;
   uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const override;
@@ -60,7 +60,7 @@ class GpuDevice final : public Device {
 
 class GpuModel final : public DeviceModel {
  public:
-  // The device outlives it.
+  // The device outlives this.
   GpuModel(const Device& device, std::unique_ptr<gpu::Host> host, gpu::Weights weights)
       : device_(device), model_{std::move(host), std::move(weights), {}} {}
 
@@ -77,7 +77,7 @@ class GpuModel final : public DeviceModel {
   HostedModel model_;
 };
 
-// kUnsupported, with the layers that GPUs do not compute yet.
+// kUnsupported for layers that GPUs do not compute. The message names them.
 Status check_gpu_model(const model::ModelSpec& spec, std::string_view device);
 
 }  // namespace pando::exec

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/machine.h"
 #include "exec/gpu/cuda_host.h"
 #include "exec/gpu/emulated_host.h"
@@ -22,7 +24,7 @@ namespace {
 using gpu::Host;
 using gpu::Offer;
 
-// A driver with devices of its own.
+// An interface to a kind of devices.
 struct Driver {
   const char* name;
   Result<std::vector<Offer>> (*offers)();
@@ -30,6 +32,8 @@ struct Driver {
 };
 constexpr Driver kOpenCl{"opencl", gpu::opencl_offers, gpu::open_opencl};
 constexpr Driver kCuda{"cuda", gpu::cuda_offers, gpu::open_cuda};
+
+constexpr std::string_view kNoDevice = "its driver has no device";
 
 // The first that can be used, or else the first.
 size_t chosen(const std::vector<Offer>& offers) {
@@ -41,15 +45,24 @@ size_t chosen(const std::vector<Offer>& offers) {
 Offer offer_of_driver(const Driver& driver) {
   const Result<std::vector<Offer>> offers = driver.offers();
   if (!offers) return {.refusal = offers.error().message()};
-  if (offers->empty()) return {.refusal = "its driver has no device"};
+  if (offers->empty()) return {.refusal = std::string(kNoDevice)};
   return (*offers)[chosen(*offers)];
+}
+
+Result<std::unique_ptr<Host>> open_host(const Driver& driver) {
+  const Result<std::vector<Offer>> offers = driver.offers();
+  if (!offers) return offers.error();
+  if (offers->empty()) return unsupported("{}", kNoDevice);
+  try {
+    return driver.open(chosen(*offers), gpu::kernel_text());
+  } catch (const std::exception& error) {
+    return unsupported("{}", reason_of(error));
+  }
 }
 
 // A host whose kernels have given the bits of exec/scalar.
 Result<std::unique_ptr<Host>> tested_host(const Driver& driver) {
-  const Result<std::vector<Offer>> offers = driver.offers();
-  if (!offers) return offers.error();
-  Result<std::unique_ptr<Host>> host = driver.open(chosen(*offers), gpu::kernel_text());
+  Result<std::unique_ptr<Host>> host = open_host(driver);
   if (!host) return host;
   if (Status status = gpu::start_test(**host); !status) return status.error();
   return host;
@@ -58,11 +71,7 @@ Result<std::unique_ptr<Host>> tested_host(const Driver& driver) {
 GpuDevice device_of(const Driver& driver) {
   return GpuDevice({driver.name, [&driver] { return offer_of_driver(driver); },
                     [&driver] { return tested_host(driver); },
-                    [&driver] {
-                      const Result<std::vector<Offer>> offers = driver.offers();
-                      return offers ? driver.open(chosen(*offers), gpu::kernel_text())
-                                    : Result<std::unique_ptr<Host>>(offers.error());
-                    }});
+                    [&driver] { return open_host(driver); }});
 }
 
 }  // namespace

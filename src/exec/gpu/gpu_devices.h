@@ -1,4 +1,4 @@
-// The devices whose kernels are those of exec/gpu/kernels.
+// The devices that run the kernels of exec/gpu/kernels.
 #pragma once
 
 #include "contract/device.h"
@@ -6,7 +6,7 @@
 namespace pando::exec {
 
 const Device& emulated_device();  // on the processor, for tests
-const Device& opencl_device();    // the first of OpenCL that can be used
-const Device& cuda_device();      // the first of CUDA that can be used
+const Device& opencl_device();    // the first usable OpenCL device
+const Device& cuda_device();      // the first usable CUDA device
 
 }  // namespace pando::exec

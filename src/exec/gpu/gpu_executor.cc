@@ -54,13 +54,14 @@ void GpuExecutor::finish() {
   hidden_ = nullptr;
   try {
     pass_->forward(plan, nullptr);
+    pass_->wait();
   } catch (...) {
     submitted_.clear();
     throw;
   }
 }
 
-// All rows are read at once: they are asked for one by one.
+// Reads all rows at once, because callers ask for them one by one.
 const float* GpuExecutor::hidden(uint32_t first, uint32_t /*n*/) {
   const std::lock_guard lock(model_.turn);
   if (hidden_ == nullptr) hidden_ = pass_->read_rows();

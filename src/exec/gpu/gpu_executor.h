@@ -1,4 +1,4 @@
-// Steps on a GPU, or on what stands in for one.
+// Runs steps on a GPU, or on the emulation.
 #pragma once
 
 #include <deque>
@@ -13,17 +13,17 @@
 
 namespace pando::exec {
 
-// The weights of a model, and the host that has them. Executors take turns at it.
+// A model's weights, and the host that holds them. Executors take turns on the host.
 struct HostedModel {
   std::unique_ptr<gpu::Host> host;
   gpu::Weights weights;
   mutable std::mutex turn;
 };
 
-// One step at a time: `submit` keeps the plan, `finish` runs it. Times are not measured.
+// Runs one step at a time: `submit` keeps the plan, `finish` runs it. Measures no times.
 class GpuExecutor final : public StageExecutor {
  public:
-  // The model outlives it. sizes: those of options.kv. Throws std::bad_alloc, and
+  // The model outlives this. sizes: those of options.kv. Throws std::bad_alloc, and
   // std::runtime_error if the host fails.
   GpuExecutor(const HostedModel& model, const ExecutorOptions& options, const KvSizes& sizes);
   ~GpuExecutor() override;
@@ -35,7 +35,7 @@ class GpuExecutor final : public StageExecutor {
   void logits(uint32_t first, uint32_t n, float* out) override;
   const float* compute(const StepPlan& plan, RowRange own, const float* before) override;
   void logits_of(const float* hidden, uint32_t n, float* out) override;
-  // All memory is there from the start.
+  // The constructor allocates all memory.
   bool prepare(size_t /*n_touched*/, size_t /*n_windows_touched*/) override { return false; }
   size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const override;
   size_t kv_bytes(size_t n_used) const override { return n_used * facts_.page_bytes; }

@@ -1,4 +1,4 @@
-// The memory and the queue of a GPU, or of what stands in for one.
+// The memory and the queue of a GPU or of the emulation.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace pando::exec::gpu {
 
 class Host;
 
-// Bytes in the memory of a host, which outlives them. Freed when the buffer ends.
+// Bytes in the memory of a host. The host outlives the buffer; the destructor frees the bytes.
 class Buffer {
  public:
   Buffer() = default;                  // no memory
@@ -27,7 +27,7 @@ class Buffer {
 
   size_t bytes() const { return bytes_; }
   bool empty() const { return bytes_ == 0; }
-  uint64_t handle() const { return handle_; }  // the host's own
+  uint64_t handle() const { return handle_; }  // known to the host alone
 
  private:
   void swap(Buffer& other) noexcept;
@@ -45,8 +45,8 @@ struct Groups {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-// Calls are carried out in their order. Used by one thread. Every call throws std::runtime_error
-// with the device's words if the device fails.
+// Carries out calls in their order. One thread uses it. If the device fails, calls throw
+// std::runtime_error with the device's message.
 class Host {
  public:
   virtual ~Host() = default;
@@ -54,10 +54,10 @@ class Host {
 
   // The bytes at `from` may change after the return.
   virtual void write(const Buffer& to, size_t offset, const void* from, size_t n) = 0;
-  // Waits for all that was called before.
+  // Waits for all that was called before, also for no bytes, and throws if that failed.
   virtual void read(const Buffer& from, size_t offset, void* to, size_t n) = 0;
   virtual void fill(const Buffer& to, size_t offset, uint8_t value, size_t n) = 0;
-  // No group: nothing happens.
+  // Does nothing if `groups` is empty.
   virtual void launch(Kernel kernel, Groups groups, std::span<const Arg> args) = 0;
 
  private:

@@ -1,4 +1,4 @@
-// The kernels by number.
+// Numbers of the kernels.
 #pragma once
 
 #include "exec/gpu/kernels/list.h"

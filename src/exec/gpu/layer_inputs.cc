@@ -19,7 +19,7 @@ void LayerInputs::begin(std::span<const Token> tokens, const Rows& embeddings) {
              inputs_);
   const uint32_t n = inputs_.n;
   const size_t width = inputs_.width;
-  inputs_.resize(host_, n * static_cast<uint32_t>(width / dim), dim);  // the same values
+  inputs_.resize(host_, n * static_cast<uint32_t>(width / dim), dim);  // reshaped
   norm_rows_rms(host_, spec.rms_eps, weights_.ends.values(Role::kLayerInputNorm), inputs_, inputs_);
   inputs_.resize(host_, n, width);
 

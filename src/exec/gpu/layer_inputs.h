@@ -1,4 +1,4 @@
-// The inputs that each layer gets of a row's token itself, on a host.
+// Per-layer inputs on a host: each layer gets an embedding of the row's token.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ namespace pando::exec::gpu {
 
 class LayerInputs {
  public:
-  // All of them outlive it.
+  // All arguments outlive this.
   LayerInputs(Host& host, const Weights& weights, Products& products)
       : host_(host), weights_(weights), products_(products) {}
 
-  // Begins a step, unless the model has no such inputs. embeddings: of the tokens.
+  // Begins a step. Does nothing if the model has no such inputs. embeddings: the tokens'.
   void begin(std::span<const Token> tokens, const Rows& embeddings);
-  // y becomes W_projection (gelu(W_gate x) * input). layer: of the model.
+  // y becomes W_projection (gelu(W_gate x) * input). layer: its index in the model.
   void run(int layer, const WeightSet& weights, const Rows& x, Rows& y);
 
  private:

@@ -1,4 +1,4 @@
-// A shared library that the machine may have, opened when it is needed.
+// A shared library that may be installed. It is opened when it is needed.
 #pragma once
 
 #include <string>
@@ -6,17 +6,16 @@
 
 namespace pando::exec::gpu {
 
-// Never unloaded: drivers keep threads of their own.
+// Never unloaded, because drivers keep their own threads.
 class Library {
  public:
-  // Opens the first of these names that is there.
+  // Opens the first of these names that exists.
   explicit Library(const std::vector<const char*>& names);
 
-  bool is_open() const { return handle_ != nullptr; }
   // The words of the system about what could not be opened or found; "" if all was.
   const std::string& problem() const { return problem_; }
 
-  // Sets `function`, a pointer, to the symbol of this name, or to null.
+  // Sets `function`, a pointer, to the symbol with this name, or to null.
   template <class Function>
   void find(const char* name, Function& function) {
     function = reinterpret_cast<Function>(symbol(name));

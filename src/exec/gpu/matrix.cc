@@ -11,7 +11,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-constexpr int kGroup = 32, kTile = 8;  // inputs that share a scale; outputs that stand together
+constexpr int kGroup = 32, kTile = 8;  // inputs that share a scale; outputs of a tile
 
 WeightForm form_of(DType type) {
   if (type == DType::kI8) return WeightForm::kIntegerRows;
@@ -35,8 +35,8 @@ Buffer buffer_of(Host& host, const std::vector<T>& from) {
   return buffer;
 }
 
-// [n, n_pieces, piece_len] becomes [n / 8, n_pieces, 8, piece_len], with zeros after the last row
-// and the last of k elements.
+// [n, n_pieces, piece_len] becomes [n / 8, n_pieces, 8, piece_len]. Zeros follow the last row, and
+// the last of a row's k elements.
 template <class T>
 std::vector<T> tiled(std::span<const T> from, int n, size_t k, size_t piece_len) {
   const size_t n_pieces = (k + piece_len - 1) / piece_len;
@@ -68,12 +68,12 @@ Buffer values_of(Host& host, const scalar::Matrix& from, WeightForm form) {
   return narrowed(host, tiles, form == WeightForm::kF16 ? f32_to_f16 : f32_to_bf16);
 }
 
-// Bytes of 16 integers of each output in turn.
+// Integers as bytes: 16 of each output of a tile in turn.
 Buffer bytes_of(Host& host, const scalar::Matrix& from) {
   const size_t n_integers = from.integers().size() / from.n();
   std::vector<int8_t> even(from.integers().begin(), from.integers().end());
   const size_t whole = (n_integers + kGroup - 1) / kGroup * kGroup;
-  if (whole != n_integers) {  // rows with one scale end anywhere
+  if (whole != n_integers) {  // only rows with one scale can end inside a group
     even.assign(from.n() * whole, 0);
     for (int row = 0; row < from.n(); ++row)
       std::copy_n(from.integers().data() + row * n_integers, n_integers, even.data() + row * whole);
@@ -81,7 +81,7 @@ Buffer bytes_of(Host& host, const scalar::Matrix& from) {
   return buffer_of(host, tiled(std::span<const int8_t>(even), from.n(), whole, kGroup / 2));
 }
 
-// Integers as they are stored, or their places in a table.
+// code_of for each integer: its stored code, or its place in a table.
 template <class Code>
 std::vector<uint8_t> codes_of(const scalar::Matrix& from, const Code& code_of) {
   std::vector<uint8_t> codes(from.integers().size());
@@ -90,8 +90,8 @@ std::vector<uint8_t> codes_of(const scalar::Matrix& from, const Code& code_of) {
   return codes;
 }
 
-// The low four bits of codes, sixteen bytes for each group: two codes in order in a byte, or codes
-// i and i + 16.
+// The low four bits of codes, sixteen bytes for each group. A byte has two codes: neighbours if
+// in_order, else codes i and i + 16.
 Buffer nibbles_of(Host& host, const std::vector<uint8_t>& codes, int n, bool in_order) {
   std::vector<uint8_t> packed(codes.size() / 2);
   for (size_t i = 0; i < packed.size(); ++i) {
@@ -104,7 +104,7 @@ Buffer nibbles_of(Host& host, const std::vector<uint8_t>& codes, int n, bool in_
   return buffer_of(host, tiled(bytes, n, bytes.size() / n, kGroup / 2));
 }
 
-// The bits above: n_bits for each code in words of 32.
+// The bits above the low four: n_bits of each code, in words of 32 bits.
 Buffer high_bits_of(Host& host, const std::vector<uint8_t>& codes, int n, int n_bits) {
   const size_t word_len = 32 / n_bits;
   std::vector<uint32_t> words(codes.size() / word_len);

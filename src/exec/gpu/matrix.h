@@ -1,4 +1,4 @@
-// Weights of a matrix in the memory of a device, arranged for the kernels of products.
+// A weight matrix in the memory of a device, laid out for the product kernels.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace pando::exec::gpu {
 
-// A pair of kernels in kernels/list.h: products.h and value_products.h say how they store weights.
+// Layouts of weights; each has two kernels in kernels/list.h. products.h and value_products.h
+// describe the layouts.
 enum class WeightForm {
   kBytes,
   kIntegerRows,
@@ -26,7 +27,7 @@ enum class WeightForm {
   kDot
 };
 
-// W of n rows (outputs) and k columns (inputs).
+// A matrix with n rows (outputs) and k columns (inputs).
 class Matrix {
  public:
   static Matrix pack(Host& host, const scalar::Matrix& from);
@@ -41,8 +42,8 @@ class Matrix {
   WeightForm form() const { return form_; }
   const Buffer& words() const { return words_; }
   const Buffer& high() const { return high_; }        // the fifth and sixth bits, or empty
-  const Buffer& scales() const { return scales_; }    // f16, or f32 if one of them is no f16
-  const Buffer& minima() const { return minima_; }    // the same, or empty
+  const Buffer& scales() const { return scales_; }    // f16, or f32 if some scale is not an f16
+  const Buffer& minima() const { return minima_; }    // likewise, or empty
   const Buffer& factors() const { return factors_; }  // two signed bytes each, or empty
   bool scales_are_f16() const { return scales_are_f16_; }
   const std::array<uint32_t, 4>& table() const { return table_; }
@@ -56,7 +57,7 @@ class Matrix {
   std::array<uint32_t, 4> table_ = {};
 };
 
-// Matrices with the same inputs, whose outputs stand one after another.
+// Matrices with equal inputs. Their outputs are joined, one matrix after another.
 using Stack = std::vector<Matrix>;
 
 }  // namespace pando::exec::gpu

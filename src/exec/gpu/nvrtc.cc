@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "exec/gpu/cuda_api.h"
 #include "exec/gpu/library.h"
 
 namespace pando::exec::gpu {
@@ -36,10 +38,19 @@ struct NvrtcApi {
   std::string problem;
 };
 
+// A driver loads no machine code of a compiler of a later CUDA.
+bool driver_is_older_than(int version) {
+  int found = 0;
+  return cuda::api().problem.empty() && cuda::api().cuDriverGetVersion(&found) == 0 &&
+         found < version;
+}
+
 NvrtcApi load_nvrtc() {
   NvrtcApi api;
-  Library library(
-      {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
+  std::vector<const char*> names = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                    "/usr/local/cuda/lib64/libnvrtc.so"};
+  if (driver_is_older_than(13000)) std::swap(names[0], names[1]);
+  Library library(names);
 #define PANDO_NVRTC_FIND(name, parameters) library.find(#name, api.name);
   PANDO_NVRTC_FUNCTIONS(PANDO_NVRTC_FIND)
 #undef PANDO_NVRTC_FIND
@@ -52,7 +63,7 @@ const NvrtcApi& nvrtc() {
   return loaded;
 }
 
-// The newest architecture that the compiler knows up to this one; 0: none.
+// The newest architecture that the compiler knows, up to this one; 0 if it knows none.
 int known_architecture(Capability capability) {
   int n = 0;
   if (nvrtc().nvrtcGetNumSupportedArchs(&n) != 0 || n <= 0) return 0;
@@ -68,7 +79,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 using Program = std::unique_ptr<NvrtcProgram, void (*)(NvrtcProgram*)>;
 
-// Reads what a pair of calls gives: its size, then its bytes.
+// Reads a result by two calls: one gives its size, the other its bytes.
 std::string read_by(int (*size_of)(NvrtcProgram*, size_t*), int (*bytes_of)(NvrtcProgram*, char*),
                     NvrtcProgram* program) {
   size_t n = 0;

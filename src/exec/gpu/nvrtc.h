@@ -1,4 +1,4 @@
-// NVIDIA's compiler of CUDA C++ at run time.
+// NVRTC: NVIDIA's run-time compiler for CUDA C++.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ struct Capability {
   int number() const { return 10 * major + minor; }
 };
 
-// An error says why the compiler cannot be used for a GPU of this capability.
+// An error says why the compiler cannot serve a GPU of this capability.
 Status check_nvrtc(Capability capability);
 
-// Machine code for this capability, or PTX for an older one if the compiler does not know it; the
-// driver loads both. Nothing is contracted or flushed to zero. Errors: those of check_nvrtc, or the
-// compiler's words.
+// Machine code for this capability, or PTX for an older one if the compiler is too old. The driver
+// loads both. The code contracts nothing and keeps denormals. Errors: those of check_nvrtc, or the
+// compiler's message.
 Result<std::string> compile_cuda(std::string_view source, Capability capability);
 
 }  // namespace pando::exec::gpu

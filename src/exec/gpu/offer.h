@@ -1,4 +1,4 @@
-// A device of the machine, before it is opened.
+// A device of this machine that is not open yet.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The functions of OpenCL 1.2 that are used, with the types of its specification. No header of
-// theirs is needed to build, and no library: libOpenCL.so.1 is opened at run time.
+// Functions of OpenCL 1.2, with the types of its specification. The build needs no OpenCL header or
+// library: libOpenCL.so.1 is opened at run time.
 #pragma once
 
 #include <cstddef>
@@ -54,18 +54,17 @@ struct Api {
 #define PANDO_OPENCL_POINTER(name, result, parameters) result(*name) parameters = nullptr;
   PANDO_OPENCL_FUNCTIONS(PANDO_OPENCL_POINTER)
 #undef PANDO_OPENCL_POINTER
-  std::string problem;  // the reason why there is no OpenCL; "": all functions are there
+  std::string problem;  // why OpenCL cannot be used; "": it can
 };
 const Api& api();
 
 // Values of CL/cl.h.
-inline constexpr int32_t kDeviceNotFound = -1, kAllocationFailed = -4, kOutOfResources = -5,
-                         kOutOfHostMemory = -6, kInvalidBufferSize = -61,
-                         kNoPlatform = -1001;  // of the loader
+inline constexpr int32_t kAllocationFailed = -4, kOutOfResources = -5, kOutOfHostMemory = -6,
+                         kInvalidBufferSize = -61, kNoPlatform = -1001;  // the last: of the loader
 inline constexpr uint64_t kAllDevices = 0xFFFFFFFF, kCpuType = 1 << 1, kGpuType = 1 << 2;
 inline constexpr uint32_t kDeviceType = 0x1000, kSingleFpConfig = 0x101B, kGlobalMemSize = 0x101F,
-                          kLocalMemSize = 0x1023, kCompilerAvailable = 0x1028, kDeviceName = 0x102B,
-                          kDriverVersion = 0x102D, kExtensions = 0x1030;
+                          kCompilerAvailable = 0x1028, kDeviceName = 0x102B,
+                          kDriverVersion = 0x102D;
 inline constexpr uint32_t kBuildLog = 0x1183, kHostUnifiedMemory = 0x1035;
 inline constexpr uint64_t kFpDenorm = 1 << 0, kFpFma = 1 << 5, kFpDivideSqrt = 1 << 7;
 inline constexpr uint64_t kMemReadWrite = 1 << 0;

@@ -19,7 +19,7 @@ namespace {
 using opencl::api;
 using opencl::Mem;
 
-constexpr uint32_t kYes = 1;  // of calls that wait
+constexpr uint32_t kYes = 1;  // CL_TRUE: the call waits
 
 template <class T>
 T number_of(opencl::DeviceId* device, uint32_t what) {
@@ -33,10 +33,10 @@ std::string text_of(opencl::DeviceId* device, uint32_t what) {
   if (api().clGetDeviceInfo(device, what, 0, nullptr, &n) != 0 || n == 0) return {};
   std::string text(n, '\0');
   if (api().clGetDeviceInfo(device, what, n, text.data(), nullptr) != 0) return {};
-  return text.c_str();  // up to its 0
+  return text.c_str();  // up to its first 0
 }
 
-// GPUs first, in the drivers' order otherwise.
+// GPUs first, and otherwise the drivers' order.
 Result<std::vector<opencl::DeviceId*>> device_ids() {
   if (!api().problem.empty()) return unsupported("there is no OpenCL: {}", api().problem);
   uint32_t n_platforms = 0;

@@ -1,4 +1,4 @@
-// Devices of OpenCL 1.2: drivers of GPUs, and PoCL, which computes on the processor.
+// OpenCL 1.2 devices: GPUs, and PoCL, which computes on the processor.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace pando::exec::gpu {
 
-// Devices that are GPUs stand first. An error says why there is no OpenCL.
+// GPUs come first. An error says why OpenCL cannot be used.
 Result<std::vector<Offer>> opencl_offers();
-// index: of opencl_offers(). Compiles `source` for it, which defines all kernels of kernel_ids.h.
-// Errors: a refusal, or what the driver says of the source.
+// Opens device `index` of opencl_offers() and compiles `source` for it. `source` defines all
+// kernels of kernel_ids.h. Errors: a refusal, or the compiler's message.
 Result<std::unique_ptr<Host>> open_opencl(size_t index, std::string_view source);
 
 }  // namespace pando::exec::gpu

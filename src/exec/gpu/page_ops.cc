@@ -24,15 +24,15 @@ uint64_t group_offset(const PagePool& pool, int group) {
   return page_bytes(std::span(pool.groups).first(group));
 }
 
-// Elements of a chunk that copies look at, with those behind int8 that are scales.
+// Elements of a chunk, as the copy kernels count them. An int8 chunk counts bytes, scales included.
 size_t n_chunk_elements(const kernel::KvShape& shape) {
   if (shape.type == DType::kI8)
     return kernel::int8_element_bytes(shape.page_len, shape.head_dim) + 4 * shape.page_len;
   return static_cast<size_t>(shape.page_len) * shape.head_dim;
 }
 
-// The copies from `first` on that no order can change: none reads or writes a page that another one
-// writes. At least one.
+// The number of copies, from `first` on, that may run in any order: none reads or writes a page
+// that another one writes. At least 1.
 size_t n_independent(std::span<const PageCopy> copies, size_t first) {
   constexpr size_t kMost = 1024;
   size_t end = first + 1;

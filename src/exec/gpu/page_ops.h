@@ -1,6 +1,7 @@
 // Keys and values in pages of a device.
 //
-// A page is laid out as kernel/kv_layout.h says. One thing differs: int8 keys are s8, without 128.
+// kernel/kv_layout.h describes the layout of a page. One thing differs: int8 keys are signed, with
+// no offset of 128.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +20,18 @@ namespace pando::exec::gpu {
 struct PagePool {
   PagePool(Host& host, std::vector<kernel::KvShape> groups_of_page, size_t n_pages);
 
-  // Byte offset of a layer's chunk of KV head 0 in a page; heads follow at chunk_bytes().
+  // Byte offset in a page of a layer's chunk for KV head 0. Chunks of later heads follow, each
+  // chunk_bytes() long.
   uint64_t key_offset(int group, int layer) const;
   uint64_t value_offset(int group, int layer) const;
 
   Buffer memory;  // [n_pages, page_bytes]
   std::vector<kernel::KvShape> groups;
   size_t page_bytes = 0;  // of all groups
-  List<uint32_t> copies;  // of a step, three numbers each
+  List<uint32_t> copies;  // a step's copies: {from, to, n} each
 };
 
-// The slots of a step's rows.
+// The slots where a step's rows go.
 struct SlotLists {
   const Buffer& slot_begin;  // [n_rows + 1] u32
   const Buffer& slots;       // KvSlot: page and offset, u32 each
@@ -42,7 +44,7 @@ void write_rows(Host& host, const PagePool& pool, int group, int layer, const Sl
 // Carries out copies in order, in all groups and layers.
 void copy_pages(Host& host, PagePool& pool, std::span<const PageCopy> copies);
 
-// Fills pages that are fresh in a step with NaN, as poison_pages of exec/cpu does.
+// Fills pages that are new in a step with NaN, as poison_pages in exec/cpu does.
 void poison(Host& host, const PagePool& pool, std::span<const PageCopy> copies,
             std::span<const KvSlot> slots);
 

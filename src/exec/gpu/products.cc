@@ -5,7 +5,7 @@
 namespace pando::exec::gpu {
 namespace {
 
-constexpr uint32_t kFewRows = 16;  // from one row more, the kernels for many are the faster ones
+constexpr uint32_t kFewRows = 16;  // up to this many, the kernels for few rows are faster
 constexpr size_t kGroup = 32;
 
 // In the order of WeightForm.
@@ -60,7 +60,7 @@ const Products::Integers& Products::groups(const Rows& x) {
 
 const Products::Integers& Products::integer_rows(const Rows& x) {
   if (integer_rows_.are_made) return integer_rows_;
-  const size_t n_bytes = parts(x.width, kGroup) * kGroup;  // of a row
+  const size_t n_bytes = parts(x.width, kGroup) * kGroup;  // bytes of a row
   grow(host_, integer_rows_.q, x.n * n_bytes);
   grow(host_, integer_rows_.scales, x.n * sizeof(float));
   const Arg args[] = {&x.values, &integer_rows_.q, &integer_rows_.scales,

@@ -10,20 +10,20 @@
 
 namespace pando::exec::gpu {
 
-// Keeps memory for inputs in the types that products read.
+// Owns buffers for inputs that are converted to the types of the kernels.
 class Products {
  public:
   explicit Products(Host& host) : host_(host) {}
 
-  // y becomes [x.n, outputs of all matrices]. x: [x.n, k of each].
+  // y becomes [x.n, outputs of all matrices]. x: [x.n, k]; all matrices have this k.
   void multiply(std::span<const Matrix> stack, const Rows& x, Rows& y);
 
  private:
-  // Inputs as integers: q of eight words for each group of 32, f32 scales, and for groups the
-  // scale times the sum of the integers.
+  // Inputs as integers. q: eight words for each group of 32. scales: f32. sums: for each group, its
+  // scale times the sum of its integers.
   struct Integers {
     Buffer q, scales, sums;
-    bool are_made = false;  // in this call
+    bool are_made = false;  // valid in this call
   };
 
   const Integers& groups(const Rows& x);

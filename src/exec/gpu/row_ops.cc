@@ -6,13 +6,13 @@
 namespace pando::exec::gpu {
 namespace {
 
-// A norm by the model's own kind, or none.
+// The norm of the model's kind, or no norm.
 int norm_code(const model::ModelSpec& spec, const Values& weight) {
   if (weight.empty()) return NORM_NONE;
   return spec.norm == model::Norm::kRms ? NORM_RMS : NORM_LAYER;
 }
 
-// Codes are the numbers of activations.
+// The codes equal the enum's numbers.
 static_assert(ACTIVATION_SQUARED_RELU == static_cast<int>(model::Activation::kSquaredRelu));
 static_assert(ACTIVATION_UNGATED_GELU_TANH ==
               static_cast<int>(model::Activation::kUngatedGeluTanh));

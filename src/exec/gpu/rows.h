@@ -9,7 +9,7 @@
 namespace pando::exec::gpu {
 
 struct Rows {
-  // Changes the shape; values are undefined then. Memory grows and never shrinks.
+  // Changes the shape and leaves values undefined. Memory never shrinks.
   void resize(Host& host, uint32_t n_rows, size_t row_width) {
     n = n_rows;
     width = row_width;
@@ -19,10 +19,10 @@ struct Rows {
 
   uint32_t n = 0;
   size_t width = 0;
-  Buffer values;  // [n, width], and room
+  Buffer values;  // [n, width], then unused room
 };
 
-// A list in the memory of a device that a step's plan fills.
+// A list in the memory of a device. A step's plan fills it.
 template <class T>
 class List {
  public:

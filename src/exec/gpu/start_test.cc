@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "base/failures.h"
 #include "base/fp_state.h"
 #include "exec/gpu/check_cases.h"
 
@@ -23,7 +24,7 @@ Status start_test(Host& host) {
         return unsupported("{} gives other bits than the processor: {} of {} cases of {} differ",
                            host.name(), check.n_different, check.n_cases, check.name);
   } catch (const std::exception& error) {
-    return unsupported("{}", error.what());
+    return unsupported("{}", reason_of(error));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Kernels of a host beside the plain loops of exec/scalar, bit by bit.
+// Compares a host's kernels with the plain loops of exec/scalar, bit by bit.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace pando::exec::gpu {
 
 enum class CheckSize {
   kStart,  // a few hundred cases, before a model is loaded
-  kAll,    // several times as many, and larger ones
+  kAll,    // more cases, and larger ones
 };
 
-// Computes random cases of each kernel, the same ones in each call. Throws what the host throws.
+// Computes random cases of each kernel; every call uses equal cases. Throws what the host throws.
 std::vector<KernelCheck> check_kernels(Host& host, CheckSize size);
 
-// kUnsupported for a host that differs, with what differs.
+// kUnsupported for a host whose bits differ. The message names the kernel.
 Status start_test(Host& host);
 
 }  // namespace pando::exec::gpu

@@ -19,10 +19,10 @@ namespace pando::exec::gpu {
 
 using model::Role;
 
-// Weights by their use.
+// Weights by their roles.
 class WeightSet {
  public:
-  // Empty if there is none.
+  // Empty if there is no weight of this role.
   const Values& values(Role role) const;
   const Stack& stack(Role role) const;
 
@@ -43,13 +43,13 @@ struct LayerWeights : WeightSet {
 
 // Immutable once loaded. The host is used by one executor at a time.
 struct Weights {
-  scalar::Weights on_host;  // spec, share, tables and values; no matrices
+  scalar::Weights on_host;           // spec, share, tables and values, without matrices
   std::vector<LayerWeights> layers;  // of the stage
-  WeightSet ends;                    // before and behind the layers
+  WeightSet ends;                    // before and after the layers
 
   size_t bytes() const;  // of matrices
 
-  // Copies each layer as soon as it is read. Errors: as scalar::Weights::load. Throws
+  // Copies each layer as soon as it is read. Errors: those of scalar::Weights::load. Throws
   // std::bad_alloc, and std::runtime_error if the host fails.
   static Result<Weights> load(Host& host, const model::ModelSpec& spec,
                               const model::TensorSource& source, std::optional<DType> requantised,

@@ -47,8 +47,8 @@ struct LayerWeights : WeightSet {
 };
 
 struct Weights;
-// Called with each part of the weights as soon as it is there, by any thread of the pool: a layer
-// of the stage, or -1 for the ends. It may take the part.
+// Called with each part of the weights as soon as it is loaded, by any thread of the pool. The part
+// is a layer of the stage, or -1 for the ends. The function may move the part away.
 using TakePart = std::function<void(Weights& weights, int layer)>;
 
 // Immutable once loaded; shared by any number of executors.

@@ -1,4 +1,4 @@
-// How a model of a server with several models is loaded.
+// Says how a server of several models loads one of them.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace pando::serve {
 // A model in memory, before its engine is opened.
 struct LoadedModel {
   std::shared_ptr<const Model> model;
-  EngineOptions options;  // kv_memory 0: a part of what the budget leaves
+  EngineOptions options;  // kv_memory 0: a share of the rest of the budget
   GenerationConfig defaults;
   std::string files_fingerprint;
 };
 
-// Its functions are called from one thread, but size() also from others.
+// One thread calls its functions; others may call size() too.
 struct ModelRecipe {
   std::string name;                           // in requests
-  size_t kv_memory = 0;                       // bytes; 0: a part of what the budget leaves
-  std::function<Result<size_t>()> size;       // bytes of its weights, about
+  size_t kv_memory = 0;                       // bytes; 0: a share of the rest of the budget
+  std::function<Result<size_t>()> size;       // approximate bytes of its weights
   std::function<Result<LoadedModel>()> load;  // takes long
-  // Fills in how long steps take, while no other engine computes, except in calls of `between`.
-  // Empty: nothing to fill in.
+  // Measures step times and fills them in. Other engines compute only in calls of `between`. Empty:
+  // nothing to measure.
   using Between = std::function<void()>;
   std::function<Status(const Model& model, EngineOptions& options, const Between& between)>
       measure = {};

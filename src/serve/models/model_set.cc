@@ -22,8 +22,8 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kAskShelfAgain{20};
 
-// The model that a request names; empty: none. A body that cannot be read is left to a model, which
-// says what is wrong with it.
+// The model that a request names; empty if it names none. An unreadable body goes to some model,
+// which reports the error.
 std::string named_model(const HttpRequest& request) {
   if (request.method != "POST") return request.query_value("model");
   Result<Json> json = parse_json(request.body, LargeNumbers::kKept);

@@ -1,4 +1,4 @@
-// Answers requests by several models, each with an engine of its own.
+// Answers requests with several models. Each has its own engine.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -15,7 +15,7 @@ namespace pando::serve {
 struct ModelSetOptions {
   size_t memory = 0;    // bytes for weights, keys and values of all models
   int nice = 0;         // of the threads for texts and batches
-  int max_batched = 1;  // lines of batches that are asked at a time
+  int max_batched = 1;  // lines of batches that are asked at once
 };
 
 // Any thread may use it. A request goes to the model that it names, in its body or as `model` in

@@ -1,4 +1,4 @@
-// The models of a server: which are loaded, and which go when memory is short.
+// The models of a server. Loads them on request and unloads others when memory is short.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ namespace pando::serve {
 enum class ModelState { kUnloaded, kLoading, kLoaded };
 const char* model_state_name(ModelState state);
 
-// Any thread. A thread of its own loads models, one after another, in the order in which they were
-// asked for. A model is put away only for another one, the least recently used first, and only
-// without open requests: new ones wait until it is loaded again.
+// Any thread. The shelf's own thread loads models one after another, in the order of requests. A
+// model is unloaded only to make room for another one, and only when it has no open requests. The
+// least recently used model goes first. New requests wait until it is loaded again.
 class ModelShelf {
   struct Entry;
 
@@ -35,7 +35,7 @@ class ModelShelf {
   ModelShelf(const ModelShelf&) = delete;
   ModelShelf& operator=(const ModelShelf&) = delete;
 
-  // An open request. Its model stays loaded meanwhile.
+  // An open request. It keeps its model loaded.
   class Use {
    public:
     Use(ModelShelf* shelf, Entry* entry) : shelf_(shelf), entry_(entry) {}
@@ -52,13 +52,13 @@ class ModelShelf {
     Entry* entry_;
   };
 
-  // One request's wish for a model, asked again until it is granted.
+  // A request's wish for a model. The request asks again until the wish is granted.
   struct Wish {
     size_t model = 0;  // index of its recipe
     std::optional<uint64_t> n_failures = {};
   };
-  // Nothing: it is not loaded yet. An error that a client is told: a load failed since the wish
-  // was asked for the first time.
+  // Nothing if the model is not loaded yet. An error for the client if a load failed since the
+  // first call with this wish.
   struct Granted {
     std::optional<Use> use;
     std::optional<ask::HttpError> error;
@@ -78,8 +78,8 @@ class ModelShelf {
   std::vector<Facts> facts() const;
   size_t memory() const { return memory_; }
 
-  // Loads no more models, and closes those that are loaded; they go with the shelf, so that requests
-  // that were cut off can go before them.
+  // Stops loading and closes loaded models. The shelf's destructor frees them, so that aborted
+  // requests can end before.
   void close(bool at_once);
 
  private:

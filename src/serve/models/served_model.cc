@@ -12,6 +12,21 @@ namespace {
 
 constexpr int kLeastTokens = 4096;  // of a prompt and its answer
 
+// Turns of a measurement, the last of which is given back whatever ends it.
+class MeasuringTurns {
+ public:
+  explicit MeasuringTurns(StepTurns& turns) : turns_(turns) {}
+  ~MeasuringTurns() { turns_.give_back(claim_); }
+  MeasuringTurns(const MeasuringTurns&) = delete;
+  MeasuringTurns& operator=(const MeasuringTurns&) = delete;
+  // Steps of others that have to begin by now go first.
+  void take() { turns_.take(claim_, StepTurns::Clock::now()); }
+
+ private:
+  StepTurns& turns_;
+  StepTurns::Claim claim_;
+};
+
 }  // namespace
 
 Result<size_t> least_room(const ModelRecipe& recipe, const LoadedModel& loaded) {
@@ -28,12 +43,9 @@ Result<std::shared_ptr<ServedModel>> open_served(const ModelRecipe& recipe, Load
   EngineOptions& engine = loaded.options;
   engine.kv_memory = room;
   if (recipe.measure) {
-    StepTurns::Claim claim;
-    // Steps of others that have to begin by now go first.
-    const auto take_turn = [&] { shared.turns->take(claim, StepTurns::Clock::now()); };
-    take_turn();
-    const Status status = recipe.measure(*loaded.model, engine, take_turn);
-    shared.turns->give_back(claim);
+    MeasuringTurns turns(*shared.turns);
+    turns.take();
+    const Status status = recipe.measure(*loaded.model, engine, [&] { turns.take(); });
     if (!status) return status.error();
   }
   Result<std::unique_ptr<Engine>> opened =

@@ -1,4 +1,4 @@
-// A model that is loaded, with its engine and what answers its requests.
+// A loaded model with its engine and the service that answers its requests.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@ namespace pando::serve {
 
 struct ServedModel {
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<Service> service;  // goes first
+  std::unique_ptr<Service> service;  // destroyed first
   size_t n_bytes = 0;                // weights, keys and values
 };
 
-// All models of a server have these in common.
+// Parts that all models of a server share.
 struct SharedParts {
   ServerOptions options;  // with the names of all models
   std::shared_ptr<ResponseDatabase> responses;
   std::shared_ptr<StepTurns> turns;
 };
 
-// Opens the engine of a loaded model. `room`: bytes for its keys and values, or what is left of the
-// budget where the model has a part of it. Errors: as Engine::open and PublicPrefixes::make.
+// Opens the engine of a loaded model. `room`: bytes for its keys and values, or the rest of the
+// budget if the model gets a share of it. Errors: those of Engine::open and PublicPrefixes::make.
 Result<std::shared_ptr<ServedModel>> open_served(const ModelRecipe& recipe, LoadedModel loaded,
                                                  size_t room, const SharedParts& shared);
 
-// Bytes of keys and values that it cannot do without: what it was given, or enough for a prompt.
-// Errors: as Engine::open.
+// Least bytes for its keys and values: the given number, or enough for one prompt. Errors: those of
+// Engine::open.
 Result<size_t> least_room(const ModelRecipe& recipe, const LoadedModel& loaded);
 
 }  // namespace pando::serve

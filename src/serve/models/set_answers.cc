@@ -75,7 +75,7 @@ HttpResponse not_of_set(const ModelSet&, const HttpRequest& request) {
       fmt::format("a server of several models has nothing at '{}'", one_line(request.path)));
 }
 
-// Replicas of a router have one model each.
+// Says that each replica of a router must have exactly one model.
 HttpResponse set_is_no_replica(const ModelSet&, const HttpRequest&) {
   return wrong_request(404, "not_found",
                        "a server of several models cannot be used behind a router, expected a "

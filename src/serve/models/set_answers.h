@@ -11,7 +11,7 @@ using SetAnswer = HttpResponse(const ModelSet& set, const HttpRequest& request);
 // Null for a route that a model answers.
 SetAnswer* find_set_answer(const Route& route);
 
-// Answers a request for what the server keeps; may wait for a disk.
+// Answers a request about data that the server keeps. May wait for a disk.
 HttpResponse answer_kept(ModelSet& set, const Route& route, const HttpRequest& request);
 
 }  // namespace pando::serve

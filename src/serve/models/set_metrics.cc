@@ -18,7 +18,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Puts the metrics of a model behind those of others with the same names.
+// Appends a model's metrics to the metrics of other models with equal names.
 void add_labelled(std::vector<MetricFamily>& families, MetricFamily family,
                   const std::string& model) {
   for (ClientMetric& metric : family.metric) {

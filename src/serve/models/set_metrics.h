@@ -1,4 +1,4 @@
-// Figures for Prometheus about several models.
+// Prometheus metrics of several models.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ enum class Isa {
   kAvx512Bf16,
   kAmx
 };
-// Those of the processors that this program is for, the slowest first.
+// The instruction sets of the processors that this program is for, the slowest first.
 #if defined(__aarch64__)
 inline constexpr Isa kIsas[] = {Isa::kPortable, Isa::kNeon, Isa::kDotProd, Isa::kI8mm};
 #else

@@ -1,16 +1,17 @@
-// Attention: the kernels. Blocks of queries become outputs, or states of spans, which are merged.
+// Attention: the kernels. A block of queries gives outputs, or states of spans that are merged
+// later.
 #pragma once
 
 #include "exec/gpu/kernels/attention_values.h"
 
 #define ATTEND_NO_STATE 0xffffffffu
 
-// A result of some spans, of one channel. Empty: max is -infinity.
+// The result of some spans for one channel. No span: max is -infinity.
 typedef struct {
   float max, sum, acc;
 } AttendSpan;
 
-// The factor that makes of a weighted sum the output. sinks: by head, base 2, or null.
+// The factor that turns a weighted sum into the output. sinks: [heads] in base 2, or null.
 DEVICE float attend_output_factor(float max, float sum, const GLOBAL float* sinks, s32 head) {
   if (sinks == 0) return DIV(1.0f, sum);
   const float t = sinks[head], m = MAXF(max, t);
@@ -18,14 +19,14 @@ DEVICE float attend_output_factor(float max, float sum, const GLOBAL float* sink
   return DIV(x, FMA(sum, x, y));
 }
 
-// The place of a state, of head_dim + 2 values: max, sum and weighted sums.
+// Index of a state. A state has head_dim + 2 values: max, sum and weighted sums.
 DEVICE u64 attend_state(const GLOBAL u32* row, s32 span, s32 span_len, s32 n_heads, s32 head,
                         s32 head_dim) {
   const u64 number = row[2] + (u32)(span - (s32)row[0] / span_len);
   return (number * (u64)n_heads + (u64)head) * (u64)(head_dim + 2);
 }
 
-// Where the results of a block go.
+// The arrays that take the results of a block.
 typedef struct {
   GLOBAL float* out;
   GLOBAL float* states;
@@ -33,7 +34,7 @@ typedef struct {
   s32 all_heads, span_len;
 } AttendResults;
 
-// The place of the weighted sums of query q.
+// Address of the weighted sums of query q.
 DEVICE GLOBAL float* attend_result(const AttendResults* to, const AttendBlock* block, s32 q,
                                    s32 head_dim) {
   const s32 row = q / block->n_heads, head = block->head + q % block->n_heads;
@@ -75,7 +76,7 @@ DEVICE void attend_end(const AttendResults* to, const AttendBlock* block, const 
   }
 }
 
-// segments: from the block's first one on.
+// segments: begins at the block's first segment.
 DEVICE void attend_block(const AttendPages* kv, const AttendBlock* block, const AttendShared* at,
                          const AttendResults* to, const GLOBAL u32* segments, s32 n_segments,
                          s32 type, s32 n_max) {
@@ -102,7 +103,7 @@ DEVICE void attend_block(const AttendPages* kv, const AttendBlock* block, const 
   attend_end(to, block, at, &state, kv->head_dim, n_max, sums);
 }
 
-// Group: item, KV head, part of its query heads. items: five u32 each, AttentionItem.
+// Groups: item, KV head, part of the KV head's query heads. items: AttentionItem, five u32 each.
 #define ATTEND_KERNEL(name, type, n_max, widest_head)                                           \
   KERNEL_OF(ATTEND_THREADS, 4)                                                                  \
   void name(const GLOBAL u8* pages, const GLOBAL u32* task_pages, const GLOBAL u32* items,      \
@@ -160,8 +161,9 @@ DEVICE AttendSpan attend_merged(AttendSpan a, AttendSpan b) {
   return both;
 }
 
-// The states of a row's spans become its output: a binary counter, then from the right. Each thread
-// has channels of its own. Group: index into merged rows, head.
+// Merges the states of a row's spans into its output. Spans are merged in pairs, like carries of a
+// binary counter; the rest is merged from the right. Each thread has its own channels. Groups:
+// index into merged rows, head.
 KERNEL(ATTEND_HALF)
 void attend_merge(const GLOBAL u32* merged_rows, const GLOBAL u32* rows, const GLOBAL float* states,
                   const GLOBAL float* sinks, GLOBAL float* out, s32 first_row, s32 span_len,

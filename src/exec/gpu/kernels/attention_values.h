@@ -1,11 +1,11 @@
-// Attention: weighted sums of the values of a segment. A thread has channels, for half of the
-// queries.
+// Attention: weighted sums of the values of a segment. Each thread has some channels, for half of
+// the queries.
 #pragma once
 
 #include "exec/gpu/kernels/attention_weights.h"
 
-// Adds the value of position j, at an offset of its page. seen: bits of the queries that see it,
-// unless all do.
+// Adds the value of position j, at `offset` in its page. seen: a bit for each query that sees it;
+// not read if is_whole.
 DEVICE void attend_add_value(const AttendPages* kv, const AttendShared* at, const GLOBAL u8* values,
                              s32 offset, s32 j, u32 seen, s32 is_whole, s32 type, s32 n_max,
                              float* sums) {
@@ -56,8 +56,8 @@ DEVICE void attend_add_floats(const AttendPages* kv, const AttendBlock* block,
   }
 }
 
-// Adds integer products of four positions from j on, of which those from begin to end count.
-// words: of the positions, one for each channel.
+// Adds integer products of positions j to j + 3, except positions outside of [begin, end). words:
+// one for each channel; a word has the values of the four positions.
 DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s32 head_dim, s32 j,
                              s32 begin, s32 end, s32 n_max, s32* whole) {
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
@@ -75,7 +75,7 @@ DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s3
   }
 }
 
-// Exact sums over a tile, then one step for each query that sees it.
+// Sums a tile exactly in integers, then adds one float product for each query that sees it.
 DEVICE void attend_add_integers(const AttendPages* kv, const AttendBlock* block,
                                 const AttendShared* at, const AttendSegment* segment, s32 n_max,
                                 float* sums) {

@@ -1,9 +1,10 @@
 // Attention: docs/arithmetic.md, "Attention" and "Attention over int8 keys and values".
 //
-// A work group computes a block of queries, rows and heads of one KV head, against one span. The
-// block meets segments in order: a tile's pages, for some or all of its rows. This file turns a
-// segment into weights. A thread first has a position of the tile, for half of the queries, then
-// one query, for some positions and some of its sixteen lanes.
+// A work group computes a block of queries against one span. The queries are of some rows and of
+// heads with one KV head. The block takes segments in order; a segment has a tile's pages for some
+// or all rows. This file turns a segment into weights. For scores, a thread has a position of the
+// tile and half of the queries. For weights, it has one query, some positions and some of the
+// query's sixteen lanes.
 #pragma once
 
 #include "exec/gpu/kernels/attention_sizes.h"
@@ -11,8 +12,8 @@
 #include "exec/gpu/kernels/pieces.h"
 
 #define ATTEND_THREADS 128
-#define ATTEND_HALF 64  // threads that have the same queries
-#define ATTEND_SUMS 32  // weighted sums of a thread: queries times channels
+#define ATTEND_HALF 64  // threads that share their queries
+#define ATTEND_SUMS 32  // weighted sums of a thread, for its queries times channels
 #define ATTEND_PARTIAL 256
 
 #define KV_F32 0
@@ -20,24 +21,24 @@
 #define KV_BF16 2
 #define KV_INT8 3
 
-// Queries of a half, channels of a thread, and threads of a query, in a block of n_max queries.
+// Queries of a thread, channels of a thread, and threads of a query, in a block of n_max queries.
 #define ATTEND_QUERIES(n_max) ((n_max) / 2)
 #define ATTEND_CHANNELS(n_max) ((n_max) == ATTEND_WIDE ? 4 : 8)
 #define ATTEND_TEAM(n_max) (ATTEND_THREADS / (n_max))
-// A weight's place in shared memory.
+// Index of a weight in shared memory.
 #define ATTEND_WEIGHT(n_max, j, q) ((j) * ((n_max) + 4) + (q))
 
 typedef struct {
   const GLOBAL u8* pages;
-  u64 page_bytes, keys, values;  // offsets of chunks, of this KV head
+  u64 page_bytes, keys, values;  // keys, values: chunk offsets in a page, of this KV head
   const GLOBAL u32* task_pages;
   s32 page_len, tile_len, head_dim;
 } AttendPages;
 
 typedef struct {
-  const GLOBAL u32* rows;  // AttentionRow, of this block
+  const GLOBAL u32* rows;  // this block's AttentionRow entries
   s32 row, n_rows, span;
-  s32 head, n_heads;  // of this block
+  s32 head, n_heads;  // this block's
   s32 n;              // queries: rows times heads
   float scale, cap;
 } AttendBlock;
@@ -48,16 +49,16 @@ typedef struct {
 
 typedef struct {
   LOCAL u32* queries;    // [head_dim, n_max] f32, or [head_dim / 4, n_max] of four s8
-  LOCAL u32* weights;    // [tile, n_max + 4] scores, then weights as f32, or as integers
+  LOCAL u32* weights;    // [tile, n_max + 4] scores, then weights in f32 or integers
   LOCAL float* partial;  // [ATTEND_PARTIAL]
-  LOCAL float* factors;  // [n_max] on sums of earlier tiles
+  LOCAL float* factors;  // [n_max] for sums of earlier tiles
   LOCAL float* steps;    // [n_max] of integer weights
   LOCAL float* scales;   // [n_max] of integer queries
   LOCAL s32* begins;     // [n_max] positions of the tile that a query sees
   LOCAL s32* ends;
 } AttendShared;
 
-// The state of a thread's query.
+// The running state of a thread's query.
 typedef struct {
   float max, lanes[2];
 } AttendState;
@@ -69,7 +70,7 @@ DEVICE AttendSegment attend_segment(const GLOBAL u32* segments, u32 i) {
   return segment;
 }
 
-// The chunk at a byte offset of the page that is number `page` of the tile.
+// The chunk at byte offset `at` in page number `page` of the tile.
 DEVICE const GLOBAL u8* attend_chunk(const AttendPages* kv, s32 first_page, s32 page, u64 at) {
   return kv->pages + (u64)kv->task_pages[first_page + page] * kv->page_bytes + at;
 }
@@ -80,7 +81,7 @@ DEVICE float attend_value(const GLOBAL u8* chunk, s32 type, s32 i) {
   return WIDEN_BF16(((const GLOBAL u16*)chunk)[i]);
 }
 
-// Scales behind the elements of an int8 chunk, one for each position.
+// Scales follow the elements of an int8 chunk, one for each position.
 DEVICE s32 attend_int8_width(s32 head_dim) { return (head_dim + 15) / 16 * 16; }
 DEVICE float attend_int8_scale(const AttendPages* kv, s32 first_page, s32 j, u64 at) {
   const s32 page = j / kv->page_len;
@@ -111,7 +112,7 @@ DEVICE u32 attend_byte(float x) {
   return (u32)TO_S32(MAXF(MINF(ROUND_EVEN(x), 127.0f), -127.0f)) & 0xffu;
 }
 
-// A query as integers with one scale.
+// Loads each query as integers with one scale.
 DEVICE void attend_load_integers(const AttendBlock* block, const AttendShared* at,
                                  const GLOBAL float* q, s32 q_width, s32 head_dim, s32 n_max) {
   const s32 team = ATTEND_TEAM(n_max), i = THREAD / team, t = THREAD % team;
@@ -137,7 +138,7 @@ DEVICE void attend_load_integers(const AttendBlock* block, const AttendShared* a
 
 // ------------------------------------------------------------------------------------- scores
 
-// The positions of a tile that each query sees; none if its row is not in the segment.
+// Finds the positions of a tile that each query sees; none if its row is not in the segment.
 DEVICE void attend_find_seen(const AttendBlock* block, const AttendShared* at,
                              const AttendSegment* segment, s32 tile_len, s32 n_max) {
   const s32 q = THREAD, row = q / block->n_heads;
@@ -204,7 +205,7 @@ DEVICE void attend_score_integers(const AttendPages* kv, const AttendBlock* bloc
 
 // ------------------------------------------------------------------------------------ weights
 
-// Scores become weights, and the sums of weights go on.
+// Turns scores into weights, and adds them to the sums of weights.
 DEVICE void attend_weigh(const AttendShared* at, AttendState* state, s32 n_max) {
   const s32 team = ATTEND_TEAM(n_max), q = THREAD / team, t = THREAD % team;
   const s32 begin = at->begins[q], end = at->ends[q];
@@ -236,7 +237,7 @@ DEVICE void attend_weigh(const AttendShared* at, AttendState* state, s32 n_max) 
   }
 }
 
-// Weights times the scales of values become integers up to 255, with a step for each query.
+// Rounds weights times value scales to integers up to 255, with one step for each query.
 DEVICE void attend_round_weights(const AttendPages* kv, const AttendShared* at,
                                  const AttendSegment* segment, s32 n_max) {
   const s32 team = ATTEND_TEAM(n_max), q = THREAD / team, t = THREAD % team;

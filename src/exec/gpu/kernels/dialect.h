@@ -1,6 +1,6 @@
-// One kernel source for four compilers: OpenCL C 1.2, CUDA C++ (NVRTC), HIP, and C++ as an
-// emulation on the CPU. Products and sums of floats are FMA, mul, add and sub: `a * b + c` may be
-// contracted.
+// One kernel source for four compilers: OpenCL C 1.2, CUDA C++ (NVRTC), HIP, and C++ for the
+// emulation on the CPU. Kernels use FMA, mul, add and sub for floats, because compilers may
+// contract `a * b + c`.
 //
 //   KERNEL(threads) void name(const GLOBAL u32* w, s32 n)   threads of a work group
 //   SHARED(type, name, [dimensions]);   shared by a work group; at the kernel's outermost scope
@@ -24,12 +24,11 @@ typedef uint4 u32x4;
 #define DEVICE static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
-#define CONSTANT __constant
 #define SHARED(type, name, dimensions) __local type name dimensions
 #define THREAD ((s32)get_local_id(0))
 #define GROUP(d) ((s32)get_group_id(d))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#if defined(PANDO_CPU)  // a compiler of code for a processor, which takes minutes otherwise
+#if defined(PANDO_CPU)  // compilers for CPUs take minutes otherwise
 #define UNROLL _Pragma("nounroll")
 #else
 #define UNROLL _Pragma("unroll")
@@ -66,7 +65,6 @@ typedef uint4 u32x4;
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL
-#define CONSTANT static __constant__
 #define SHARED(type, name, dimensions) __shared__ type name dimensions
 #define THREAD ((s32)threadIdx.x)
 #define GROUP(d) ((s32)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
@@ -102,7 +100,7 @@ DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
 #include "exec/gpu/kernels/emulate.h"
 #endif
 
-// KERNEL that may take as many registers as let so many groups run on a multiprocessor.
+// KERNEL with so few registers that n_groups work groups fit on one multiprocessor.
 #if defined(__CUDACC__)
 #define KERNEL_OF(threads, n_groups) extern "C" __global__ __launch_bounds__(threads, n_groups)
 #else
@@ -126,15 +124,15 @@ DEVICE float add(float a, float b) { return a + b; }
 DEVICE float sub(float a, float b) { return a - b; }
 #endif
 
-// As std::max and std::min: the first if they are equal or unordered.
+// Like std::max and std::min: `a` if the values are equal or unordered.
 DEVICE float MAXF(float a, float b) { return a < b ? b : a; }
 DEVICE float MINF(float a, float b) { return b < a ? b : a; }
 
-#define TO_S32(x) ((s32)(x))  // of whole numbers
+#define TO_S32(x) ((s32)(x))  // x is a whole number
 #define IS_NAN(x) ((BITS_OF_F32(x) & 0x7fffffffu) > 0x7f800000u)
 #define INFINITE F32_OF_BITS(0x7f800000u)
 
-// Of 16-bit types, each a u16; narrowing rounds to nearest even.
+// 16-bit types are u16 each; narrowing rounds to nearest even.
 #define WIDEN_F16(p, i) widen_f16((p)[i])
 #define NARROW_F16(x) narrow_f16(x)
 #define WIDEN_BF16(x) F32_OF_BITS((u32)(x) << 16)
@@ -144,8 +142,8 @@ DEVICE u16 NARROW_BF16(float x) {
   return (u16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-// Four of the eight bytes of a (0 to 3) and b (4 to 7): the low three bits of each of the lowest
-// four digits of `places`, a hexadecimal number, choose one.
+// Chooses four of eight bytes: 0 to 3 are those of a, 4 to 7 those of b. The low three bits of each
+// of the lowest four hexadecimal digits of `places` choose a byte.
 DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
 #if defined(__CUDACC__)
   return __byte_perm(a, b, places);
@@ -162,7 +160,7 @@ DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
 #endif
 }
 
-// c and the four products of the signed bytes of a and b.
+// c plus the four products of the signed bytes of a and b.
 DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 #if defined(__CUDACC__)
   return __dp4a((s32)a, (s32)b, c);
@@ -181,7 +179,7 @@ DEVICE s32 dot4(u32 a, u32 b, s32 c) {
 // Adds products of 32 (words 0 to 7) or 16 (words 0 to 3) signed bytes of each row to 16 x 8 sums
 // of a warp. Lane 4 r + q has the sums of rows r (c[0], c[1]) and r + 8 (c[2], c[3]) and columns 2
 // q and 2 q + 1. a: [16, stride] words, b: [8, stride]. Called by all 32 lanes; sums are exact.
-#if (defined(__CUDACC__) && __CUDA_ARCH__ >= 800) || (defined(PANDO_PTX) && defined(PANDO_MMA))
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
 DEVICE void mma_16x8x32(s32* c, const LOCAL u32* a, const LOCAL u32* b, s32 stride, s32 lane) {
   const s32 at = (lane >> 2) * stride + (lane & 3);
   ASM volatile(

@@ -1,4 +1,4 @@
-// The dialect in C++: a work group runs on one thread of the CPU (exec/gpu/work_group.h).
+// The dialect in C++. A work group runs on one thread of the CPU (exec/gpu/work_group.h).
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ struct alignas(16) u32x4 {
 
 namespace pando::exec::gpu {
 
-// Compiled for every processor; std::fma is a call then.
+// The instruction itself, because std::fma is a function call in code for every x86-64 processor.
 #if defined(__x86_64__)
 inline const bool kHasFma = __builtin_cpu_supports("fma") != 0;
 inline float fused(float a, float b, float c) {
@@ -34,14 +34,13 @@ inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 
 }  // namespace pando::exec::gpu
 
-// The barriers of a source are numbered in its order.
+// Barriers are numbered in the order of the source.
 inline constexpr int kFirstBarrier = __COUNTER__ + 1;
 
 #define KERNEL(threads) [[gnu::always_inline]] static inline
 #define DEVICE [[maybe_unused, gnu::always_inline]] static inline
 #define GLOBAL
 #define LOCAL
-#define CONSTANT [[maybe_unused]] static const
 #define SHARED(type, name, dimensions)      \
   static thread_local type name dimensions; \
   pando::exec::gpu::use_shared(&name, sizeof name)

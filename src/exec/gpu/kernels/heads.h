@@ -4,9 +4,9 @@
 #include "exec/gpu/kernels/rows.h"
 
 #define HEAD_THREADS 64
-#define HEAD_MOST 512  // channels of a head, whole steps of sums in lanes
+#define HEAD_MOST 512  // channels of a head, at most; a multiple of LANE_STEP
 
-// Turns the first 2 * n_pairs channels.
+// Rotates the first 2 * n_pairs channels.
 DEVICE void turn_head(LOCAL float* x, const GLOBAL float* cosines, const GLOBAL float* sines,
                       s32 n_pairs) {
   for (s32 i = THREAD; i < n_pairs; i += HEAD_THREADS) {
@@ -16,11 +16,11 @@ DEVICE void turn_head(LOCAL float* x, const GLOBAL float* cosines, const GLOBAL 
   }
 }
 
-// all: [n_rows, stride], heads of head_dim channels each: n_heads of queries, gates up to
-// first_key, n_kv of keys, then as many of values, or none. GROUP(0) is a row, GROUP(1) one of
-// these heads. spare: [n_rows, n_kv, head_dim], values that are the keys before norm and rotation,
-// or null. cosines, sines: [context, n_pairs]; growth: [n_rows] factors of queries, or null. steps:
-// of codes.h, in their order; norm_stride: from a head's weights of norms to those of the next.
+// GROUP(0) is a row, GROUP(1) one of its heads. all: [n_rows, stride]; a row has heads of head_dim
+// channels: n_heads of queries, gates up to first_key, n_kv of keys, then n_kv of values or none.
+// spare: [n_rows, n_kv, head_dim] for values that are the keys before norm and rotation, or null.
+// cosines, sines: [context, n_pairs]. growth: [n_rows] factors of queries, or null. steps: bits of
+// codes.h. norm_stride: distance between the norm weights of two heads.
 KERNEL(HEAD_THREADS)
 void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL float* q_norm,
                   const GLOBAL float* k_norm, const GLOBAL float* cosines,
@@ -43,7 +43,7 @@ void head_project(GLOBAL float* all, const GLOBAL float* bias, const GLOBAL floa
     if (bias && i < head_dim) x[i] = add(x[i], bias[head * head_dim + i]);
   }
   BARRIER();
-  // From the first to the last step of the head, each has both barriers.
+  // Every step from the first to the last meets both barriers, even if the head skips it.
   for (s32 step = own_steps & -own_steps; step != 0 && step <= own_steps; step *= 2) {
     const s32 takes = (own_steps & step) != 0;
     if (takes && step != HEAD_TURN && THREAD < 16)

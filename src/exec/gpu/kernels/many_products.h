@@ -1,13 +1,13 @@
-// Products of products.h for many rows: a work group has 64 rows and 64 outputs, a warp 32 and 16.
-// Words of two groups at a time stand in shared memory; the warps read one half of it while they
-// fill the other.
+// The products of products.h for many rows. A work group has 64 rows and 64 outputs; a warp has 32
+// rows and 16 outputs. Each half of shared memory holds the words of two groups. The warps read one
+// half while they fill the other.
 #pragma once
 
 #include "exec/gpu/kernels/products.h"
 
 #define MANY_ROWS 64
 #define MANY_OUTPUTS 64
-#define MANY_STRIDE 20  // words of a row: 2 groups of 8, and 4 against bank conflicts
+#define MANY_STRIDE 20  // words of a row: 2 groups of 8, and 4 that avoid bank conflicts
 #define MANY_HALF 128   // factors of one half: 2 groups of 64
 #define MANY_SHARED                                \
   SHARED(u32x4, xs, [2 * MANY_ROWS * 5]);          \
@@ -16,7 +16,7 @@
   SHARED(float, tile_factors, [3 * 2 * MANY_HALF])
 #define MANY_ARRAYS xs, ws, row_factors, tile_factors
 
-// What a thread moves: 16 bytes of a row and of an output, and factors. Threads 0 to 127 have a
+// A thread moves this: 16 bytes of a row and of an output, and factors. Threads 0 to 127 have a
 // scale and a sum of a row, the others a scale of an output with its minimum or its two factors.
 typedef struct {
   u32x4 x, w;
@@ -58,7 +58,7 @@ DEVICE void load_move(const s32 codes, const GroupProduct* p, s32 g0, ManyMove* 
   load_factors(codes, p, g0, move);
 }
 
-// turn: 0 or 1, the half of shared memory.
+// turn: the half of shared memory, 0 or 1.
 DEVICE void store_move(const ManyMove* move, s32 turn, LOCAL u32x4* xs, LOCAL u32x4* ws,
                        LOCAL float* row_factors, LOCAL float* tile_factors) {
   xs[(turn * MANY_ROWS + (THREAD >> 2)) * 5 + (THREAD & 3)] = move->x;
@@ -75,13 +75,13 @@ DEVICE void store_move(const ManyMove* move, s32 turn, LOCAL u32x4* xs, LOCAL u3
   }
 }
 
-// Exact sums of a group lie within 2^22, so they are counted from the bits of 1.5 * 2^23: the
-// difference of the floats is the sum.
+// A group's exact sum lies within 2^22. So sums are counted from the bits of 1.5 * 2^23, and the
+// difference of the two floats is the sum.
 #define SUM_BEGIN 0x4b400000
 DEVICE float float_of_sum(s32 sum) { return sub(F32_OF_BITS((u32)sum), 12582912.0f); }
 
-// 16 x 8 outputs of a warp go on by one group. a, b: words of the group; the factors are those of
-// the group and of the first row and output.
+// Adds one group to 16 x 8 outputs of a warp. a, b: the group's words. The factors begin at the
+// group's first row and first output.
 DEVICE void many_step(const s32 codes, const s32 has_minima, const LOCAL u32* a, const LOCAL u32* b,
                       const LOCAL float* row_factors, const LOCAL float* tile_factors, float* acc) {
   const s32 lane = THREAD & 31;

@@ -1,5 +1,5 @@
 // Keys and values in pages: exec/scalar/pages.cc, in the layout of exec/cpu/kernel/kv_layout.h.
-// int8 keys are s8.
+// int8 keys are signed.
 #pragma once
 
 #include "exec/gpu/kernels/quantise.h"
@@ -13,26 +13,27 @@ DEVICE u16 PAGE_F16(float x) {
   return NARROW_F16(x > F16_MOST ? F16_MOST : x < -F16_MOST ? -F16_MOST : x);  // NaN stays
 }
 
-// A chunk of int8: dims of a group of four positions of values, and the byte where scales begin.
+// An int8 chunk: padded dims of a group of four value positions, and the byte where scales begin.
 #define INT8_VALUE_DIMS(head_dim) (((head_dim) + 15) / 16 * 16)
 #define INT8_SCALES(page_len, head_dim) (((page_len) + 3) / 4 * 4 * INT8_VALUE_DIMS(head_dim))
 
-// Parameters of kernels that write. GROUP(0) is a row, which writes to the slots slot_begin[row] to
-// slot_begin[row + 1], each a page and an offset; GROUP(1) is a KV head. keys, values: [n_rows,
-// stride], heads from column `first` on. A page has the chunk of head 0 at key_at or value_at.
+// Parameters of kernels that write. GROUP(0) is a row, GROUP(1) a KV head. A row goes to the slots
+// from slot_begin[row] up to slot_begin[row + 1]; a slot is a page and an offset. keys, values:
+// [n_rows, stride], with heads from column `first` on. key_at, value_at: offsets of head 0's chunks
+// in a page.
 #define WRITE_PARAMETERS                                                                   \
   GLOBAL u8 *memory, const GLOBAL u32 *slot_begin, const GLOBAL u32 *slots,                \
       const GLOBAL float *keys, u64 key_stride, u64 key_first, const GLOBAL float *values, \
       u64 value_stride, u64 value_first, u64 page_bytes, u64 chunk_bytes, u64 key_at,      \
       u64 value_at, s32 page_len, s32 head_dim
 
-// Declares key and value, [head_dim], of the row and head.
+// Declares the row's and head's key and value, [head_dim].
 #define ROW_AND_HEAD                                                               \
   const u64 row = (u64)GROUP(0), head = (u64)GROUP(1);                             \
   const GLOBAL float* key = keys + row * key_stride + key_first + head * head_dim; \
   const GLOBAL float* value = values + row * value_stride + value_first + head * head_dim;
 
-// The chunk of the head, in the page of slot s.
+// The head's chunk in the page of slot s.
 #define CHUNK(at) (memory + slots[2 * s] * page_bytes + (at) + head * chunk_bytes)
 
 #define PAGE_WRITE(name, type, NARROWED)                          \
@@ -52,7 +53,7 @@ PAGE_WRITE(page_write_f32, float, PAGE_F32)
 PAGE_WRITE(page_write_f16, u16, PAGE_F16)
 PAGE_WRITE(page_write_bf16, u16, PAGE_BF16)
 
-// The largest magnitude of key (0) and value (1), in most[0] and most[PAGE_THREADS].
+// Puts the largest magnitudes of key and value into most[0] and most[PAGE_THREADS].
 DEVICE void find_most(const GLOBAL float* key, const GLOBAL float* value, s32 n,
                       LOCAL float* most) {
   float of_key = 0.0f, of_value = 0.0f;
@@ -103,9 +104,9 @@ KERNEL(PAGE_THREADS) void page_write_int8(WRITE_PARAMETERS) {
    : is_value                             ? (i) / (4 * INT8_VALUE_DIMS(head_dim)) * 4 + (i) % 4 \
                                           : (i) / 4 % page_len)
 
-// GROUP(0) is a chunk of a group of layers, which begins at group_at in a page; GROUP(1) a copy
-// from the first on: of the first n positions of a page, which are {from, to, n}. n_elements: of a
-// chunk.
+// GROUP(0) is a chunk of a group of layers; the group begins at group_at in a page. GROUP(1) counts
+// copies from `first` on. A copy {from, to, n} copies the first n positions of a page. n_elements:
+// elements of a chunk.
 #define PAGE_COPY(name, type, POSITION)                                                           \
   KERNEL(PAGE_THREADS)                                                                            \
   void name(GLOBAL u8* memory, const GLOBAL u32* copies, u32 first, u64 page_bytes, u64 group_at, \

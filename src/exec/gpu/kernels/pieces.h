@@ -1,4 +1,4 @@
-// Functions of one value, and sums in sixteen lanes: docs/arithmetic.md, "Pieces". They have the
+// Functions of one value, and sums in sixteen lanes: docs/arithmetic.md, "Pieces". They give the
 // bits of exec/scalar/math.h.
 #pragma once
 
@@ -33,7 +33,7 @@ DEVICE float exp2_(float x) {
 DEVICE float sigmoid_(float x) { return DIV(1.0f, add(1.0f, exp2_(mul(x, -LOG2_E)))); }
 DEVICE float silu_(float x) { return DIV(x, add(1.0f, exp2_(mul(x, -LOG2_E)))); }
 
-// By tanh.
+// GELU by tanh.
 DEVICE float gelu_(float x) {
   const float p = FMA(mul(x, x), -0x1.a5a7dp-4f, -0x1.26aec2p+1f);
   return DIV(x, add(1.0f, exp2_(mul(x, p))));

@@ -1,21 +1,21 @@
-// Products of integers in groups of 32: docs/arithmetic.md, "Matrix products". Integer sums of
-// groups are made in parallel; each output is one chain over its groups. Eight outputs form a tile,
-// whose words stand as [n_groups, 16 bytes' turn, 8 outputs, 4 words] and whose scales, minima and
-// factors as [n_groups, 8 outputs].
+// Products of integers in groups of 32: docs/arithmetic.md, "Matrix products". Threads sum
+// groups in parallel; each output is one chain over its groups. Eight outputs form a tile. A tile's
+// words are [n_groups, pieces of 16 bytes, 8 outputs, 4 words]; its scales, minima and factors are
+// [n_groups, 8 outputs].
 #pragma once
 
 #include "exec/gpu/kernels/quantise.h"
 
-// How integers are stored.
+// Storage of a group's integers.
 #define CODES_BYTES 0  // 32 bytes
-#define CODES_ROWS 1   // the same; all groups of a row share a scale
+#define CODES_ROWS 1   // 32 bytes; all groups of a row share a scale
 #define CODES_NIBBLES \
   2                    // 16 bytes; byte i has the low bits of integers i and i + 16, plus an offset
-#define CODES_FIVES 3  // the same, and a word: bit w of byte b is the fifth of integer 4 w + b
+#define CODES_FIVES 3  // nibbles, and a word: bit w of byte b is the fifth bit of integer 4 w + b
 #define CODES_SIXES \
-  4                    // the same, and a word for each half: bits 2 w and 2 w + 1 of byte b are the
+  4                    // nibbles, and a word for each half: bits 2 w and 2 w + 1 of byte b are the
                        // highest of its integer 4 w + b; each half has a factor
-#define CODES_TABLE 5  // 16 bytes of integers in order, places in a table
+#define CODES_TABLE 5  // 16 bytes; integers in order, as places in a table
 
 #define GROUP_PRODUCT_PARAMETERS                                                                \
   const GLOBAL u32 *words, const GLOBAL u32 *high, const GLOBAL u16 *scales,                    \
@@ -31,12 +31,12 @@
 
 typedef struct {
   const GLOBAL u32* words;
-  const GLOBAL u32* high;     // [n_groups, 8 outputs], CODES_SIXES: [n_groups, 2, 8 outputs]
-  const GLOBAL u16* scales;   // f16, or f32 where not is_half
-  const GLOBAL u16* minima;   // the same, or null
-  const GLOBAL u16* factors;  // two signed bytes, with CODES_SIXES
+  const GLOBAL u32* high;     // [n_groups, 8 outputs]; CODES_SIXES: [n_groups, 2, 8 outputs]
+  const GLOBAL u16* scales;   // f16 if is_half, else f32
+  const GLOBAL u16* minima;   // likewise, or null
+  const GLOBAL u16* factors;  // two signed bytes each; only with CODES_SIXES
   s32 is_half;
-  u32 table0, table1, table2, table3;  // sixteen signed bytes; table0 is the offset otherwise
+  u32 table0, table1, table2, table3;  // sixteen signed bytes; if no table, table0 is the offset
   const GLOBAL u32* x;                 // [n_rows, n_groups, 8]
   const GLOBAL float* x_scales;        // [n_rows, n_groups]; CODES_ROWS: [n_rows]
   const GLOBAL float* x_sums;          // [n_rows, n_groups]
@@ -48,13 +48,13 @@ DEVICE float half_or_float(const GLOBAL u16* values, s32 is_half, u64 i) {
   return is_half ? WIDEN_F16(values, i) : ((const GLOBAL float*)values)[i];
 }
 
-// Four integers of the bytes of `codes`, less the offset.
+// Four integers: the bytes of `codes`, less the offset.
 DEVICE u32 less_offset(u32 codes, u32 offset) {
   return ((codes | 0x80808080u) - offset * 0x01010101u) ^ 0x80808080u;
 }
 
-// Four integers of fewer than eight bits: low bits from `low`, and high ones from the lowest bits
-// of the bytes of `high`.
+// Four integers of fewer than eight bits. Their low bits come from `low`, their high bits from the
+// lowest bits of each byte of `high`.
 DEVICE u32 join_bits(const s32 codes, u32 low, u32 high, u32 offset) {
   u32 joined = low & 0x0f0f0f0fu;
   if (codes == CODES_FIVES) joined |= (high & 0x01010101u) << 4;
@@ -62,14 +62,14 @@ DEVICE u32 join_bits(const s32 codes, u32 low, u32 high, u32 offset) {
   return less_offset(joined, offset);
 }
 
-// The signed bytes of the table at the lowest four digits of `places`.
+// Four signed bytes of the table, at the lowest four hexadecimal digits of `places`.
 DEVICE u32 from_table(const GroupProduct* p, u32 places) {
   const u32 low = choose_bytes(p->table0, p->table1, places);
   const u32 high = choose_bytes(p->table2, p->table3, places);
   return choose_bytes(low, high, 0x3210u | (places & 0x8888u) >> 1);
 }
 
-// Integers 16 half to 16 half + 15 of a group of one output, four words.
+// Half of a group of one output: its first or last 16 integers, four words.
 DEVICE u32x4 load_half(const s32 codes, const GroupProduct* p, s32 tile, s32 g, s32 half_index,
                        s32 output) {
   const GLOBAL u32x4* const from = (const GLOBAL u32x4*)p->words;
@@ -105,8 +105,8 @@ DEVICE float half_factor(u16 factors, s32 half_index) {
 }
 
 // ---------------------------------------------------------------------------------- few rows
-// A work group has 8 outputs of up to 8 rows. In a stage each thread sums one of 32 groups of one
-// output for all rows; then thread (row, output) goes on with its chain.
+// A work group has 8 outputs of up to 8 rows. In a stage, each thread sums one of 32 groups of one
+// output for all rows. Then thread (row, output) continues its chain.
 #define FEW_ROWS 8
 #define STAGE_GROUPS 32
 #define FEW_SHARED                                          \
@@ -117,7 +117,7 @@ DEVICE float half_factor(u16 factors, s32 half_index) {
   SHARED(float, row_sums, [2 * FEW_ROWS * STAGE_GROUPS])
 #define FEW_ARRAYS sums, weight_scales, weight_minima, row_scales, row_sums
 
-// The integers of a group of one output.
+// One output's integers of a group.
 typedef struct {
   u32x4 halves[2];
 } GroupWords;
@@ -130,7 +130,7 @@ DEVICE void load_group(const s32 codes, const GroupProduct* p, s32 g, GroupWords
   q->halves[1] = load_half(codes, p, GROUP(0), g, 1, THREAD & 7);
 }
 
-// Sums of group g for all rows, into sums[row][place of the group][output].
+// Puts the sums of group g for all rows into sums[row][group in the stage][output].
 DEVICE void sum_group(const s32 codes, const GroupProduct* p, const GroupWords* q, s32 row0,
                       s32 n_rows, s32 g, LOCAL float* sums) {
   u16 factors = 0;
@@ -176,7 +176,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
       row_scales[turn + THREAD] = p->x_scales[at];
       row_sums[turn + THREAD] = p->x_sums[at];
     }
-    load_group(codes, p, g + STAGE_GROUPS, &q);  // on its way during the chains
+    load_group(codes, p, g + STAGE_GROUPS, &q);  // loads while the chains run
     BARRIER();
     const s32 n = p->n_groups - g0 < STAGE_GROUPS ? p->n_groups - g0 : STAGE_GROUPS;
     for (s32 i = 0; is_output && i < n; ++i) {

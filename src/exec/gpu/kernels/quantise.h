@@ -4,16 +4,16 @@
 #include "exec/gpu/kernels/pieces.h"
 
 #define GROUP_LEN 32          // inputs that share a scale
-#define LEAST_AMAX 0x1p-100f  // below it a group is all zeros
-#define LEAST_DOT 0x1p-50f    // the same for a value of bf16_dot
+#define LEAST_AMAX 0x1p-100f  // groups with a smaller maximum become zeros
+#define LEAST_DOT 0x1p-50f    // smaller values of bf16_dot become zero
 
-// The integer of x times factor; NaN gives 127.
+// x times factor as an integer; NaN gives 127.
 DEVICE s32 integer_of(float x, float factor) {
   const float y = ROUND_EVEN(mul(x, factor));
   return y <= 127.0f ? (y < -127.0f ? -127 : TO_S32(y)) : 127;
 }
 
-// The largest magnitude of up to n values, those at i and after, and `amax`.
+// The largest of `amax` and the magnitudes of x[i] to x[end - 1].
 DEVICE float amax_of(const GLOBAL float* x, s32 i, s32 end, float amax) {
   for (; i < end; ++i)
     if (!(ABSF(x[i]) <= amax)) amax = ABSF(x[i]);
@@ -22,7 +22,7 @@ DEVICE float amax_of(const GLOBAL float* x, s32 i, s32 end, float amax) {
 
 DEVICE float factor_of(float amax) { return amax == 0.0f ? 0.0f : DIV(127.0f, amax); }
 
-// Integers i to i + 3 as a word, zeros from the end on.
+// Integers i to i + 3 as a word; zeros from `end` on.
 DEVICE u32 word_of(const GLOBAL float* x, s32 i, s32 end, float factor) {
   u32 word = 0;
   UNROLL for (s32 byte = 0; byte < 4; ++byte) {
@@ -32,8 +32,9 @@ DEVICE u32 word_of(const GLOBAL float* x, s32 i, s32 end, float factor) {
   return word;
 }
 
-// Rows of k inputs become groups of integers. q: [n_rows, n_groups, 8] words, scales and sums
-// (scale times the sum of the integers): [n_rows, n_groups]. Eight threads have a group.
+// Turns rows of k inputs into groups of integers. q: [n_rows, n_groups, 8] words. scales, sums:
+// [n_rows, n_groups]; a sum is the scale times the sum of the integers. Eight threads share a
+// group.
 KERNEL(256)
 void quantise_groups(const GLOBAL float* x, GLOBAL u32* q, GLOBAL float* scales, GLOBAL float* sums,
                      s32 n_rows, s32 k, s32 n_groups) {
@@ -65,7 +66,7 @@ void quantise_groups(const GLOBAL float* x, GLOBAL u32* q, GLOBAL float* scales,
   sums[at] = mul(scale, (float)sum);
 }
 
-// A row of k inputs, one for each work group, becomes integers with one scale. q: [n_rows,
+// Turns a row of k inputs into integers with one scale; a work group has one row. q: [n_rows,
 // n_words], zeros after the inputs.
 KERNEL(256)
 void quantise_rows(const GLOBAL float* x, GLOBAL u32* q, GLOBAL float* scales, s32 k, s32 n_words) {
@@ -91,7 +92,7 @@ void quantise_rows(const GLOBAL float* x, GLOBAL u32* q, GLOBAL float* scales, s
   if (THREAD == 0) scales[GROUP(0)] = DIV(amax, 127.0f);
 }
 
-// Inputs of bf16_dot; n values, four for each thread.
+// Rounds n inputs of bf16_dot to bf16, four for each thread.
 KERNEL(256) void round_for_dot(const GLOBAL float* x, GLOBAL float* y, u64 n) {
   UNROLL for (s32 i = 0; i < 4; ++i) {
     const u64 at = (u64)GROUP(0) * 1024 + i * 256 + THREAD;

@@ -7,19 +7,19 @@
 
 #define ROW_THREADS 128
 #define GREATEST_THREADS 256
-#define ROW_STAGE 2048  // columns that are in shared memory at a time
+#define ROW_STAGE 2048  // columns in shared memory at once
 
-// Columns of part GROUP(1) of a row.
+// Loops over the columns of part GROUP(1) of a row.
 #define EACH_COLUMN(i, n)                                                              \
   for (s32 i = GROUP(1) * ROW_PART + THREAD; i < (n) && i < (GROUP(1) + 1) * ROW_PART; \
        i += ROW_THREADS)
 
-// Sums in lanes take x in whole steps, filled with zeros, so that many loads are under way. Zeros
-// change nothing but the sign of a zero, which no caller sees.
+// Sums in lanes take x in whole steps, padded with zeros, so that many loads run at once. Zeros can
+// only change the sign of a zero sum, and no caller sees it.
 #define LANE_STEP 256
 #define WHOLE_STEPS(n) (((n) + LANE_STEP - 1) / LANE_STEP * LANE_STEP)
 
-// Lane THREAD of the sum of x[i], or of x[i] y[i], continued. x, y: [WHOLE_STEPS(n)].
+// Continues lane THREAD of the sum of x[i], or of x[i] y[i] if of_products. x, y: [WHOLE_STEPS(n)].
 DEVICE float lane_sum(const LOCAL float* x, const LOCAL float* y, s32 of_products, s32 n,
                       float lane) {
   for (s32 begin = THREAD; begin < n; begin += LANE_STEP)
@@ -28,15 +28,16 @@ DEVICE float lane_sum(const LOCAL float* x, const LOCAL float* y, s32 of_product
   return lane;
 }
 
-// Column i of a row before its norm; bias, x: null if they are not added.
+// Column i of a row before its norm. bias, x: null if not added.
 DEVICE float norm_input(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL float* x,
                         float factor, s32 i) {
   const float value = bias ? add(y[i], bias[i]) : y[i];
   return x ? add(x[i], mul(value, factor)) : value;
 }
 
-// Columns [first, first + n) of x, by the mode. weight: [n], behind it a bias if there is one;
-// null: no norm. y may be x: nobody else reads the columns that a thread writes.
+// Writes columns [first, first + n) of x, by the mode. weight: [n], then a bias [n] if
+// has_norm_bias; null if there is no norm. y may be x, because no other thread reads the columns
+// that a thread writes.
 KERNEL(ROW_THREADS)
 void row_norm(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL float* weight,
               GLOBAL float* x, u64 stride, s32 first, s32 n, s32 norm, s32 has_norm_bias, s32 mode,
@@ -47,7 +48,7 @@ void row_norm(const GLOBAL float* y, const GLOBAL float* bias, const GLOBAL floa
   GLOBAL float* to = x + (u64)GROUP(0) * stride + first;
   const GLOBAL float* sum_with = mode == NORM_AFTER_ADD ? to : 0;
   float mean = 0.0f, r = 1.0f;
-  // Two sums: of the values for their mean, if it counts, and of squares.
+  // Two sums: of values for the mean (LayerNorm only), and of squares.
   for (s32 squared = norm == NORM_LAYER ? 0 : norm == NORM_NONE ? 2 : 1; squared < 2; ++squared) {
     float lane = 0.0f;
     for (s32 begin = 0; begin < n; begin += ROW_STAGE) {
@@ -111,7 +112,7 @@ DEVICE float activated(s32 activation, float gate, float up, float alpha, float 
   }
 }
 
-// inner: [n_rows, n] of gate, behind it as many of up, or of up alone; bias: as wide, or null.
+// inner: a row has n columns of gate and n of up, or n of up alone. bias: as wide, or null.
 KERNEL(ROW_THREADS)
 void row_activate(const GLOBAL float* inner, const GLOBAL float* bias, GLOBAL float* active, s32 n,
                   s32 activation, float alpha, float limit) {
@@ -128,7 +129,7 @@ void row_activate(const GLOBAL float* inner, const GLOBAL float* bias, GLOBAL fl
   }
 }
 
-// gates: [n_rows, n]; inputs: [n_rows, width], of which n columns count.
+// gates: [n_rows, n]. inputs: [n_rows, width]; the kernel reads n columns from `first` on.
 KERNEL(ROW_THREADS)
 void row_gate_inputs(GLOBAL float* gates, const GLOBAL float* inputs, s32 n, u64 width, u64 first) {
   GLOBAL float* row = gates + (u64)GROUP(0) * n;
@@ -136,7 +137,7 @@ void row_gate_inputs(GLOBAL float* gates, const GLOBAL float* inputs, s32 n, u64
   EACH_COLUMN(i, n) row[i] = mul(gelu_(row[i]), own[i]);
 }
 
-// bias: [n], or null; cap 0: none.
+// bias: [n], or null. cap: 0 is no cap.
 KERNEL(ROW_THREADS)
 void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor, float factor,
                 float cap) {
@@ -149,8 +150,8 @@ void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor,
   }
 }
 
-// Columns of the largest value of each row, and the value; of equal ones the first. NaN is never
-// larger; a row that begins with NaN has column 0, as the engine's sampler decides.
+// Finds each row's largest value and its column; among equal values, the first. NaN is never
+// larger. A row that begins with NaN gives column 0, like the engine's sampler.
 KERNEL(GREATEST_THREADS)
 void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* values, s32 n) {
   SHARED(float, most, [GREATEST_THREADS]);
@@ -182,7 +183,7 @@ void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* valu
   }
 }
 
-// sums[rows[r]] += (y[r] + bias) * weights[r]; bias: [n], or null.
+// sums[rows[r]] += (y[r] + bias) * weights[r]. bias: [n], or null.
 KERNEL(ROW_THREADS)
 void row_weighted(const GLOBAL float* y, const GLOBAL u32* rows, const GLOBAL float* weights,
                   const GLOBAL float* bias, GLOBAL float* sums, s32 n) {
@@ -194,7 +195,7 @@ void row_weighted(const GLOBAL float* y, const GLOBAL u32* rows, const GLOBAL fl
   }
 }
 
-// y *= sigmoid(h gate); h: [n_rows, n], gate: [n], y: [n_rows, y_n].
+// y *= sigmoid(h gate). h: [n_rows, n]; gate: [n]; y: [n_rows, y_n].
 KERNEL(ROW_THREADS)
 void row_gate(const GLOBAL float* h, const GLOBAL float* gate, GLOBAL float* y, s32 n, s32 y_n) {
   SHARED(float, stage, [ROW_STAGE]);

@@ -1,6 +1,6 @@
 // Products of weights in f32, f16 and bf16: docs/arithmetic.md, "Matrix products". Each output is
-// one chain over all inputs. Eight outputs form a tile, whose weights stand as [k / 8, 8 outputs,
-// 8].
+// one chain over all inputs. Eight outputs form a tile. A tile's weights are [k / 8, 8 outputs, 8
+// inputs].
 #pragma once
 
 #include "exec/gpu/kernels/pieces.h"
@@ -8,7 +8,7 @@
 #define VALUES_F32 0
 #define VALUES_F16 1
 #define VALUES_BF16 2
-#define VALUES_DOT 3  // bf16 in pairs, the second of a pair first
+#define VALUES_DOT 3  // bf16 in pairs; the chain takes the second of a pair first
 
 #define VALUE_PRODUCT_PARAMETERS                                                                \
   const GLOBAL u32x4 *words, const GLOBAL float *x, GLOBAL float *y, s32 n_rows, s32 n_outputs, \
@@ -27,7 +27,7 @@ DEVICE float widen_value(const s32 kind, u32 bits) {
   return kind == VALUES_F16 ? widen_f16((u16)bits) : WIDEN_BF16(bits & 0xffffu);
 }
 
-// Eight weights of one output from input 8 block on; zeros after the last input.
+// Loads eight weights of one output, from input 8 * block on; zeros after the last input.
 DEVICE void load_values(const s32 kind, const ValueProduct* p, s32 tile, s32 block, s32 output,
                         float* values) {
   const u64 at = ((u64)tile * ((p->k + 7) >> 3) + block) * 8 + output;
@@ -55,15 +55,15 @@ DEVICE void load_values(const s32 kind, const ValueProduct* p, s32 tile, s32 blo
 }
 
 // ---------------------------------------------------------------------------------- few rows
-// A work group has 8 outputs of up to 8 rows. All threads load 256 inputs; then thread (row,
-// output) goes on with its chain.
+// A work group has 8 outputs of up to 8 rows. All threads load 256 inputs. Then thread (row,
+// output) continues its chain.
 #define VALUE_ROWS 8
 #define VALUE_STAGE 256
 #define FEW_VALUES_SHARED                            \
   SHARED(float, xs, [2 * VALUE_ROWS * VALUE_STAGE]); \
   SHARED(float, ws, [2 * 8 * VALUE_STAGE])
 
-// The chain over n inputs; w of input i: w[i / 8 * 64 + i % 8].
+// Continues a chain over n inputs. The weight of input i is w[i / 8 * 64 + i % 8].
 DEVICE float value_chain(const s32 kind, const LOCAL float* x, const LOCAL float* w, s32 n,
                          float acc) {
   s32 i = 0;
@@ -105,14 +105,14 @@ DEVICE void few_values(const s32 kind, const ValueProduct* p, LOCAL float* xs, L
 }
 
 // --------------------------------------------------------------------------------- many rows
-// A work group has 64 rows and 64 outputs, a thread 4 and 4; 32 inputs at a time.
+// A work group has 64 rows and 64 outputs; a thread has 4 of each. They take 32 inputs at a time.
 #define TILE_STAGE 32
-#define TILE_STRIDE 68  // values of one input: 64 and 4 against bank conflicts
+#define TILE_STRIDE 68  // values of one input: 64, and 4 that avoid bank conflicts
 #define MANY_VALUES_SHARED                       \
   SHARED(float, xs, [TILE_STAGE * TILE_STRIDE]); \
   SHARED(float, ws, [TILE_STAGE * TILE_STRIDE])
 
-// Eight inputs of a row and eight weights of an output that a thread moves.
+// Data that a thread moves to shared memory: eight inputs of a row, eight weights of an output.
 typedef struct {
   float x[8], w[8];
 } ValueMove;
@@ -136,13 +136,13 @@ DEVICE void store_value_move(const ValueMove* move, LOCAL float* xs, LOCAL float
   }
 }
 
-// One input for 4 x 4 outputs.
+// Adds one input to 4 x 4 outputs.
 DEVICE void tile_step(const LOCAL float* x, const LOCAL float* w, float* acc) {
   UNROLL for (s32 i = 0; i < 16; ++i) acc[i] = FMA(x[i >> 2], w[i & 3], acc[i]);
 }
 
 DEVICE void many_values(const s32 kind, const ValueProduct* p, LOCAL float* xs, LOCAL float* ws) {
-  const s32 row = THREAD >> 4, output = THREAD & 15;  // times 4
+  const s32 row = THREAD >> 4, output = THREAD & 15;  // in units of 4
   float acc[16];
   UNROLL for (s32 i = 0; i < 16; ++i) acc[i] = 0.0f;
   ValueMove move;

@@ -1,5 +1,5 @@
-// Sums of products of integers for two rows and two quads at a time, by the instruction of a
-// sixteen-lane type S for small matrices (S::kPairsRows). Integer sums are exact in any order.
+// Sums of integer products for two rows and two quads at a time. They use the small-matrix
+// instruction of a sixteen-lane type S (S::kPairsRows). Integer sums are exact in any order.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sixteen f32 lanes in four NEON registers. Same contract, same bits as simd_portable.h.
+// Sixteen f32 lanes in four NEON registers. Contract and bits equal those of simd_portable.h.
 // The instruction set is in the type, so that code compiled for one is never linked into another's.
 #pragma once
 
@@ -155,7 +155,7 @@ struct SimdNeonOf {
         both, [](auto q) { return vreinterpretq_f32_u32(vandq_u32(q, vdupq_n_u32(0xffff0000u))); });
   }
 
-  // With mixed signs the bias cancels the weights' offset; else weights have none.
+  // With mixed signs, the bias cancels the weights' offset. Otherwise weights have no offset.
   static I first_dot(int32_t bias) { return all(vdupq_n_s32(kMixedSigns ? bias : 0)); }
   static I add_bias(I sum, int32_t bias) {
     if constexpr (!kMixedSigns) return sum;
@@ -282,7 +282,7 @@ struct SimdNeonOf {
     return Four<decltype(op(x.a, y.a))>{op(x.a, y.a), op(x.b, y.b), op(x.c, y.c), op(x.d, y.d)};
   }
 
-  // The instructions for maxima take NaN and zeros otherwise.
+  // The maximum instructions treat NaN and signed zeros differently.
   static float32x4_t greater(float32x4_t x, float32x4_t y) {
     return vbslq_f32(vcgtq_f32(x, y), x, y);
   }
@@ -372,7 +372,7 @@ struct SimdNeonOf {
     if constexpr (kMixedSigns) return vusdotq_s32(sum, p.q, v);
 #endif
 #if defined(__ARM_FEATURE_DOTPROD)
-    if constexpr (kDotProducts) {  // values + 128, whose surplus `minus` takes away
+    if constexpr (kDotProducts) {  // values + 128; `minus` removes the surplus
       const uint8x16_t values = veorq_u8(vreinterpretq_u8_s8(v), vdupq_n_u8(128));
       const uint32x4_t before = vreinterpretq_u32_s32(vaddq_s32(sum, p.minus));
       return vreinterpretq_s32_u32(vdotq_u32(before, p.q, values));
