@@ -23,7 +23,7 @@ namespace {
 
 using AttendMasked = void (*)(const MaskedTileArgs&);
 
-AttendMasked attend_masked_for(Isa isa) {
+AttendMasked attend_masked_for([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return attend_masked_avx512;
   if (isa >= Isa::kAvx2) return attend_masked_avx2;
