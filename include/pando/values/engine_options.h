@@ -22,7 +22,8 @@ struct EngineOptions {
   int nice = 0;                   // added to the niceness of the thread that opens the engine, 0 to
                                   // 19: above 0, other threads of the process go first (Linux)
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of the free memory,
-                                  // within the limits of a container
+                                  // within the limits of a container; on a device with memory of
+                                  // its own, half of what the weights leave
   size_t kv_ahead = 0;            // bytes of it that have memory behind them before they are
                                   // used, as far as the engine has idle time for that
   size_t kv_ahead_first = 0;      // of these, bytes ready at the start; more only up to the bytes

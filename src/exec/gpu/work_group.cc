@@ -50,7 +50,7 @@ void fail(std::string text) {
 [[noreturn]] void throw_failure() {
   state->free_stacks.clear();
   state->stacks.clear();
-  round_of_group.free_stacks = nullptr;
+  round_of_group.free_stacks = state->free_stacks.data();
   throw std::runtime_error(std::exchange(state->failure, {}));
 }
 
