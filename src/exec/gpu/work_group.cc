@@ -25,8 +25,9 @@ struct State {
   const FunctionRef<void()>* bodies = nullptr;
   int removed_barrier = -1;
   int line = 0;  // of the barrier of this round
-  std::string failure;
-  std::vector<bool> barriers_met;  // by number
+  bool has_failed = false;
+  int other_barrier = 0, other_line = 0;  // met by a thread when it failed
+  std::vector<bool> barriers_met;         // by number
 };
 thread_local State state_of_thread;
 constinit thread_local State* state = nullptr;  // the same
@@ -40,9 +41,11 @@ std::string barrier_text(int barrier, int line) {
   return barrier == Round::kEnd ? "the end" : fmt::format("the barrier of line {}", line);
 }
 
-// Leaves a thread in the middle of its body.
-void fail(std::string text) {
-  state->failure = std::move(text);
+// Leaves a thread in the middle of its body, so nothing that it owns is freed.
+void fail(int barrier, int line) {
+  state->has_failed = true;
+  state->other_barrier = barrier;
+  state->other_line = line;
   FiberStack::change(*round_of_group.stacks[*round_of_group.turn], state->scheduler);
 }
 
@@ -51,7 +54,10 @@ void fail(std::string text) {
   state->free_stacks.clear();
   state->stacks.clear();
   round_of_group.free_stacks = state->free_stacks.data();
-  throw std::runtime_error(std::exchange(state->failure, {}));
+  state->has_failed = false;
+  throw std::runtime_error(fmt::format("threads of a work group meet at {} and at {}",
+                                       barrier_text(round_of_group.barrier, state->line),
+                                       barrier_text(state->other_barrier, state->other_line)));
 }
 
 void begin_group(ThreadOrder order) {
@@ -78,7 +84,7 @@ void run_group(ThreadOrder order) {
     FiberStack*& stack = state->stacks_of_threads[place.thread];
     if (stack == nullptr) stack = free_stack();
     FiberStack::change(state->scheduler, *stack);
-    if (!state->failure.empty()) throw_failure();
+    if (state->has_failed) throw_failure();
   } while (round_of_group.barrier != Round::kEnd);
 }
 
@@ -117,10 +123,7 @@ bool begin_meeting(int barrier, int line) {
     state->barriers_met[number] = true;
     if (barrier == state->removed_barrier) return false;
   }
-  if (round_of_group.barrier != Round::kNobody)
-    fail(fmt::format("threads of a work group meet at {} and at {}",
-                     barrier_text(round_of_group.barrier, state->line),
-                     barrier_text(barrier, line)));
+  if (round_of_group.barrier != Round::kNobody) fail(barrier, line);
   round_of_group.barrier = barrier;
   state->line = line;
   return true;
