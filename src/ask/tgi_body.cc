@@ -175,6 +175,8 @@ Result<std::unique_ptr<Body>> read_tgi(const Json& json, const BodyContext& cont
   fields.flag("return_full_text", asked.returns_prompt);
   bool samples = false;
   fields.flag("do_sample", samples);
+  double typical_p = 1;  // changes nothing
+  fields.number("typical_p", typical_p);
   if (!fields.status()) return in_part("parameters", fields.status().error());
   Fields outer(json);
   bool may_stream = false;  // POST / alone reads it

@@ -74,6 +74,8 @@ TEST_F(Tgi, ErrorsNameTheFieldsOfTheBody) {
             "parameters.max_new_tokens");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"best_of": 2}})"),
             "parameters.best_of");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"typical_p": {}}})"),
+            "parameters.typical_p");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"mood": 1}})"),
             "parameters.mood");
   EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": 5})"), "parameters");
