@@ -54,7 +54,7 @@ struct KvUse {
   }
 };
 
-// What the weights leave of a device's own memory; absent: it computes in the machine's.
+// Memory of a device's own that the weights leave; absent: it computes in the machine's.
 std::optional<DeviceMemory> memory_of(const Device& device, const DeviceModel* weights) {
   const uint64_t all = device.own_memory_bytes();
   if (all == 0) return {};

@@ -3,35 +3,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "exec/facts.h"
 
 namespace pando::exec {
-namespace {
-
-ExecutorFacts facts_of_gpu(const model::ModelSpec& spec, const ExecutorOptions& options,
-                           const KvSizes& sizes) {
-  const bool has_experts = spec.has(model::FeedForward::kExperts);
-  const KvRoom room = sizes.room();
-  return {.vocab = spec.vocab,
-          .d_model = spec.d_model,
-          .page_len = options.kv.page_len,
-          .tile_len = options.kv.tile_len,
-          .n_pages = room.n_pages,
-          .page_bytes = room.page_bytes,
-          .kv_capacity = room.kv_capacity,
-          .longest_path = room.longest_path(),
-          .window = room.window,
-          .n_window_pages = room.n_window_pages,
-          .window_page_bytes = room.window_page_bytes,
-          .n_experts = has_experts ? spec.experts.n_experts : 0,
-          .n_used_experts = has_experts ? spec.experts.n_used : 0,
-          .name = options.isa};
-}
-
-}  // namespace
 
 GpuExecutor::GpuExecutor(const HostedModel& model, const ExecutorOptions& options,
                          const KvSizes& sizes)
-    : facts_(facts_of_gpu(model.weights.on_host.spec, options, sizes)), model_(model) {
+    : facts_(facts_of(model.weights.on_host.spec, options, sizes)), model_(model) {
   const std::lock_guard lock(model_.turn);
   pass_ = std::make_unique<gpu::ForwardPass>(*model_.host, model_.weights, options, sizes);
 }
