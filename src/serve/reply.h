@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
@@ -75,6 +76,7 @@ class Reply : public Replier {
     if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
     http::response<http::empty_body> message(http::status::ok, options_.http_version);
     set_fields(message, content_type);
+    if (!std::string_view(content_type).starts_with("text/event-stream")) end_of_event_ = "\n";
     message.set(http::field::cache_control, "no-cache");
     message.set("X-Accel-Buffering", "no");
     message.chunked(is_chunked());
@@ -88,7 +90,6 @@ class Reply : public Replier {
 
   asio::awaitable<void> write(std::string events) override {
     co_await write_events(std::move(events), /*are_last=*/false);
-    is_writing_ = false;
   }
 
   asio::awaitable<void> end_stream(std::string events) override {
@@ -143,19 +144,24 @@ class Reply : public Replier {
     tally.error_param = error.param;
   }
 
+  // In pieces of whole events, so that an error can follow each.
   asio::awaitable<void> write_events(std::string events, bool are_last) {
-    constexpr std::string_view kEnd = "\n\n";  // of an event
-    size_t at = 0;
-    for (size_t end = 0; (end = events.find(kEnd, at)) != events.npos; at = end + kEnd.size())
-      n_events_ += events[at] == ':' ? 0 : 1;  // comments are no events
     for (std::string_view rest = events; !rest.empty();) {
-      const auto piece = asio::buffer(next_piece(rest));
+      size_t n_bytes = 0;
+      do {
+        n_events_ += rest[n_bytes] == ':' ? 0 : 1;  // comments are no events
+        const size_t end = rest.find(end_of_event_, n_bytes);
+        n_bytes = end == rest.npos ? rest.size() : end + end_of_event_.size();
+      } while (n_bytes < std::min(kPiece, rest.size()));
+      const auto piece = asio::buffer(rest.substr(0, n_bytes));
+      rest.remove_prefix(n_bytes);
       is_ending_ = rest.empty() && are_last;  // at which clients leave
       if (is_chunked()) {
         co_await write_all(http::make_chunk(piece));
       } else {
         co_await write_all(piece);
       }
+      is_writing_ = false;
     }
   }
 
@@ -164,10 +170,13 @@ class Reply : public Replier {
     is_writing_ = true;
   }
 
+  // A request that is cancelled does not end it: half a chunk leaves nothing to be said.
   template <class Buffers>
   asio::awaitable<void> write_all(Buffers buffers) {
     start_writing();
-    co_await asio::async_write(stream_, buffers, asio::use_awaitable);
+    co_await asio::async_write(
+        stream_, buffers,
+        asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
   }
 
   asio::awaitable<void> write_contents(const FileContents& contents) {
@@ -204,6 +213,7 @@ class Reply : public Replier {
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
   int status_ = 0;       // 0: nothing was sent
   size_t n_events_ = 0;  // of a stream
+  std::string_view end_of_event_ = "\n\n";
 };
 
 }  // namespace pando::serve

@@ -52,22 +52,33 @@ struct RequestWatch::State : std::enable_shared_from_this<State> {
   }
 
   void end(End end) {
-    if (!std::exchange(is_over, true)) on_end(end);
+    if (std::exchange(is_over, true)) return;
+    on_end(end);
+    if (end == End::kClientGone) return cancel_writing();
+    constexpr std::chrono::seconds kLastWrite{1};
+    time.expires_after(kLastWrite);
+    time.async_wait([self = shared_from_this()](const SystemError&) {
+      if (!self->is_stopped) self->cancel_writing();
+    });
+  }
+
+  void cancel_writing() {
+    SystemError ignored;
+    socket.cancel(ignored);
   }
 
   void stop() {
-    is_over = true;
+    is_over = is_stopped = true;
     pause.cancel();
     time.cancel();
-    SystemError ignored;
-    socket.cancel(ignored);
+    cancel_writing();
   }
 
   tcp::socket& socket;
   const bool& is_ending;
   const std::function<void(End)> on_end;
   asio::steady_timer pause, time;
-  bool is_over = false;
+  bool is_over = false, is_stopped = false;
 };
 
 RequestWatch::RequestWatch(tcp::socket& socket, const bool& is_ending, std::chrono::seconds time,

@@ -54,7 +54,7 @@ Result<std::vector<opencl::DeviceId*>> device_ids() {
     if (api().clGetDeviceIDs(platform, opencl::kAllDevices, n, some.data(), nullptr) == 0)
       all.insert(all.end(), some.begin(), some.end());
   }
-  std::ranges::stable_partition(all, [](opencl::DeviceId* device) {
+  std::stable_partition(all.begin(), all.end(), [](opencl::DeviceId* device) {
     return (number_of<uint64_t>(device, opencl::kDeviceType) & opencl::kGpuType) != 0;
   });
   if (all.empty()) return unsupported("the drivers of OpenCL have no device");
