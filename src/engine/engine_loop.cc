@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -20,6 +21,17 @@ bool has_text(const Sequence::Taken& taken) {
 Error differs_from_begun(const Sequence& sequence) {
   return blame("begun", invalid_argument("answer {} has other tokens than {} that it began with",
                                          sequence.choice, sequence.begun().size()));
+}
+
+// Seconds that a step of texts may take. Between the tokens of another engine's answer there is
+// time for one such step.
+double text_step_seconds(const LoopOptions& options) {
+  double seconds = std::numeric_limits<double>::infinity();
+  if (options.turns == nullptr) return seconds;
+  if (options.engine.step_budget > 0) return options.engine.step_budget / 2;
+  for (const auto& [name, deadlines] : options.engine.deadline_classes)
+    seconds = std::min(seconds, deadlines.tpot_slo / 2);
+  return seconds;
 }
 
 }  // namespace
@@ -68,7 +80,8 @@ EngineLoop::EngineLoop(LoopParts parts)
                                    .outbox = outbox_,
                                    .stats = stats_,
                                    .depth = depth(),
-                                   .joins_equal = parts_.planner->shares_tokens()});
+                                   .joins_equal = parts_.planner->shares_tokens(),
+                                   .step_seconds = text_step_seconds(parts_.options)});
 }
 
 // Steps in flight at most.

@@ -3,6 +3,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <exception>
 #include <new>
 #include <optional>
@@ -149,9 +151,27 @@ std::vector<uint32_t> TextRunner::outputs_of(const Text& text, uint64_t begin, u
   return rows;
 }
 
+uint64_t TextRunner::most_elements() const {
+  constexpr double kFewest = 64;  // fewer would take almost as long
+  const auto step_rows = static_cast<uint64_t>(parts_.options.step_rows);
+  const uint64_t most = step_rows * parts_.executor.facts().n_passes;
+  if (std::isinf(parts_.step_seconds)) return most;
+  if (seconds_per_element_ == 0) return step_rows;
+  const double n = std::max(kFewest, parts_.step_seconds / seconds_per_element_);
+  return n < static_cast<double>(most) ? static_cast<uint64_t>(n) : most;
+}
+
+void TextRunner::observe(const Shares& shares, double seconds) {
+  constexpr double kForget = 0.9;
+  uint64_t n = 0;
+  for (const Share& share : shares) n += share.end - share.begin;
+  seconds_per_element_ =
+      std::max(seconds / static_cast<double>(n), kForget * seconds_per_element_);
+}
+
 TextRunner::Shares TextRunner::choose() {
   const auto step_rows = static_cast<uint64_t>(parts_.options.step_rows);
-  uint64_t n_left = step_rows * parts_.executor.facts().n_passes;
+  uint64_t n_left = most_elements();
   const uint64_t half = n_left / 2 + 1;
   Shares shares;
   std::optional<size_t> long_share;
@@ -215,6 +235,7 @@ bool TextRunner::submit_next() {
 
 void TextRunner::finish_next() {
   if (in_flight_.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
   const Shares shares = std::move(in_flight_.front());
   in_flight_.pop_front();
   for (const Share& share : shares) --share.text->n_in_flight;
@@ -226,6 +247,8 @@ void TextRunner::finish_next() {
         for (const Share& share : later) restart(*share.text);
       throw;
     }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    observe(shares, seconds.count());
     read(shares);
   } catch (const std::bad_alloc&) {
     fail(shares, [] { return no_memory(); });

@@ -24,13 +24,17 @@ struct TextRunnerParts {
   PagePool& pages;
   Outbox& outbox;
   EngineStats& stats;
-  size_t depth;      // steps in flight at most
-  bool joins_equal;  // equal texts of an isolation key are computed once
+  size_t depth;         // steps in flight at most
+  bool joins_equal;     // equal texts of an isolation key are computed once
+  double step_seconds;  // of a step at most, as far as steps before tell; infinity: no limit
 };
 
 // Equal texts are one while none of their outputs is asked for. A step takes the texts in order of
 // arrival through as many passes as its rows allow. A text longer than a step takes half of it
 // while others wait, one such text at a time. One thread.
+//
+// A step that may not take long has as many elements as fit by the slowest of recent steps: layers
+// with a window are quicker than others.
 class TextRunner {
  public:
   explicit TextRunner(const TextRunnerParts& parts) : parts_(parts) {}
@@ -81,10 +85,12 @@ class TextRunner {
   Text* find_equal(const Request& request, uint64_t hash);
   Status check_queue(size_t n_more) const;
   bool take_pages(Text& text);
+  uint64_t most_elements() const;  // of the next step
   Shares choose();
   std::vector<uint32_t> outputs_of(const Text& text, uint64_t begin, uint64_t end) const;
   bool submit_next();
   void finish_next();
+  void observe(const Shares& shares, double seconds);
   void read(const Shares& shares);
   void finish(Text& text);
   void fail(const Shares& shares, const MakeError& reason) noexcept;
@@ -98,6 +104,7 @@ class TextRunner {
   std::deque<Shares> in_flight_;                 // the oldest first
   size_t n_requests_ = 0;
   size_t n_tokens_ = 0;
+  double seconds_per_element_ = 0;  // 0: not known yet
 };
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -48,6 +49,7 @@ class FailingExecutor final : public Executor {
   size_t ready_bytes(size_t, size_t) const override { return 0; }
   size_t kv_bytes(size_t n_used) const override { return n_used; }
   PhaseTimes times() const override { return {}; }
+  int n_finished() const { return n_finished_; }
 
  private:
   ExecutorFacts facts_;
@@ -58,7 +60,9 @@ class FailingExecutor final : public Executor {
 };
 
 struct Runner {
-  Runner(int depth, int fails, int step_rows) : executor(depth, fails), pages(64) {
+  Runner(int depth, int fails, int step_rows,
+         double step_seconds = std::numeric_limits<double>::infinity())
+      : executor(depth, fails), pages(64) {
     options.step_rows = step_rows;
     runner.emplace(TextRunnerParts{.options = options,
                                    .executor = executor,
@@ -66,7 +70,8 @@ struct Runner {
                                    .outbox = outbox,
                                    .stats = stats,
                                    .depth = static_cast<size_t>(depth),
-                                   .joins_equal = true});
+                                   .joins_equal = true,
+                                   .step_seconds = step_seconds});
   }
   void submit(RequestId id, std::vector<Token> tokens) {
     Request request;
@@ -137,6 +142,21 @@ TEST(TextRunner, WaitingTextsAreThoseWithoutASubmittedRow) {
   EXPECT_TRUE(run.runner->waiting().empty());
   run.run();
   EXPECT_EQ(run.embeddings[1], (std::vector<float>{5, 0, 6, 1, 7, 2}));
+}
+
+// 300 elements of three passes: 100 while no time is known, then the fewest, 64.
+TEST(TextRunner, StepsThatMayTakeNoTimeAreShort) {
+  const std::vector<Token> tokens(100, 7);
+  Runner unlimited(/*depth=*/1, /*fails=*/-1, /*step_rows=*/100);
+  Runner limited(/*depth=*/1, /*fails=*/-1, /*step_rows=*/100, /*step_seconds=*/1e-12);
+  for (Runner* run : {&unlimited, &limited}) {
+    run->submit(1, tokens);
+    run->run();
+  }
+  EXPECT_EQ(unlimited.executor.n_finished(), 1);
+  EXPECT_EQ(limited.executor.n_finished(), 5);
+  EXPECT_EQ(limited.embeddings[1], unlimited.embeddings[1]);
+  EXPECT_EQ(limited.embeddings[1].size(), 200u);
 }
 
 }  // namespace

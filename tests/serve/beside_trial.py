@@ -47,14 +47,17 @@ def mixed(chat, embedding):
         sys.exit(f"wrong: {wrong[:3]}")
 
 
-def gaps(client):
-    """Milliseconds between tokens of a stream."""
-    times = []
+def gaps(client, is_over=lambda: False, **fields):
+    """Milliseconds between tokens of a stream, as far as they came before it was over."""
+    found, before = [], None
     stream = client.completions.create(model="chat", prompt="Once upon a time", max_tokens=N_TOKENS, temperature=0,
-                                       stream=True, extra_body={"ignore_eos": True})
-    for chunk in stream:
-        times.append(time.monotonic())
-    return [1000 * (after - before) for before, after in zip(times, times[1:])]
+                                       stream=True, extra_body={"ignore_eos": True} | fields)
+    for _ in stream:
+        now = time.monotonic()
+        if before is not None and not is_over():
+            found.append(1000 * (now - before))
+        before = now
+    return found
 
 
 def embed_long(client, ids):
@@ -66,21 +69,23 @@ def embed_long(client, ids):
 def latency(chat, long):
     ids = random.Random(3).choices(range(1000, 20000), k=N_LONG)
     both = {"chat": chat, "long": long}
-    with server_of_models(PANDO, both, KV_MEMORY) as server, concurrent.futures.ThreadPoolExecutor(1) as threads:
+    classes = "--deadline-class", "quick=500,50"
+    with (server_of_models(PANDO, both, KV_MEMORY, *classes) as server,
+          concurrent.futures.ThreadPoolExecutor(1) as threads):
         gaps(server.client)
-        seconds = embed_long(server.client, ids)
-        print(f"the embedding of {N_LONG} tokens alone takes {seconds:.1f} s")
-        for beside in (False, True, False, True):
-            measured, said = [], ""
-            begin = time.monotonic()
-            long_one = threads.submit(embed_long, server.client, ids) if beside else None
-            while len(measured) < 3 * N_TOKENS or (beside and not long_one.done() and time.monotonic() - begin < 120):
-                measured += gaps(server.client)
-            if beside:
-                said = f"; the embedding takes {long_one.result():.1f} s"
-            cuts = statistics.quantiles(measured, n=100)
-            print(f"{'beside' if beside else 'alone '}: {len(measured)} tokens, time between tokens: median "
-                  f"{statistics.median(measured):.1f} ms, p95 {cuts[94]:.1f} ms, longest {max(measured):.1f} ms{said}")
+        print(f"the embedding of {N_LONG} tokens alone takes {embed_long(server.client, ids):.1f} s")
+        for fields in 2 * ({}, {"deadline_class": "quick"}):
+            report("alone", gaps(server.client, **fields), fields)
+            long_one, measured = threads.submit(embed_long, server.client, ids), []
+            while not long_one.done():
+                measured += gaps(server.client, long_one.done, **fields)
+            report(f"beside it, which takes {long_one.result():.1f} s", measured, fields)
+
+
+def report(case, measured, fields):
+    p95 = statistics.quantiles(measured, n=20)[-1]
+    print(f"{fields.get('deadline_class', 'default'):8} {len(measured)} times between tokens, {case}: median "
+          f"{statistics.median(measured):.1f} ms, p95 {p95:.1f} ms, longest {max(measured):.1f} ms")
 
 
 if __name__ == "__main__":
