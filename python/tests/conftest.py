@@ -20,7 +20,8 @@ def engine():
 
 @pytest.fixture(scope="session")
 def program():
-    found = pathlib.Path(os.environ.get("PANDO_LIBRARY", "")).with_name("pando")
+    library = os.environ.get("PANDO_LIBRARY")
+    found = pathlib.Path(library).with_name("pando") if library else pathlib.Path(pando.__file__).parent / "bin/pando"
     if not found.is_file():
-        pytest.skip("no program beside PANDO_LIBRARY")
+        pytest.skip(f"there is no {found}")
     return str(found)

@@ -22,11 +22,11 @@ def test_answer():
     assert said.startswith("What is the profession of Velina? tailor\nWhat does the Mofti lamp cost? $12.40\n")
 
 
-@pytest.mark.parametrize("document, n_blocks", [("python/README.md", 2), ("docs/api.md", 9)])
+@pytest.mark.parametrize("document, n_blocks", [("python/README.md", 2), ("docs/api.md", 10)])
 def test_documents(document, n_blocks):
     pytest.importorskip("pandas")
     blocks = BLOCK.findall((ROOT / document).read_text())
     assert len(blocks) == n_blocks
-    assert all(reason in ("", "needs pandas") for reason, _ in blocks)
-    said = run("-c", "".join(text for _, text in blocks))
+    assert {reason for reason, _ in blocks} <= {"", "needs pandas", "needs a model"}
+    said = run("-c", "".join(text for reason, text in blocks if reason != "needs a model"))
     assert "tailor" in said and "$12.40" in said
