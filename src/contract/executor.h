@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/dtype.h"
 #include "contract/step_plan.h"
@@ -100,12 +101,23 @@ class Executor {
   // then, and no others.
   virtual void finish() = 0;
 
-  // hidden() and logits() read the step that was finished last, until the next call of finish().
+  // hidden(), logits() and logits_or_largest() read the step that was finished last, until the next
+  // call of finish().
   // The final hidden states of outputs [first, first + n), after the last norm: [n, d_model] f32.
   virtual const float* hidden(uint32_t first, uint32_t n) = 0;
   // The logits of outputs [first, first + n). out: [n, vocab] f32; rows of the plan's hidden_only
   // are undefined. Each call of a step begins behind the outputs of the call before.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
+  // As logits(), of outputs [first, first + is_wanted.size()). A device may keep logits that are
+  // not wanted, and give the id of their largest one instead: the lowest id among equals. NaN is
+  // never larger, and a row that begins with NaN gives 0. Returns true if it did so: rows of `out`
+  // that are not wanted are undefined then, and so are the ids of the others. False: `out` has all
+  // rows. largest: [is_wanted.size()].
+  virtual bool logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
+                                 Token* /*largest*/) {
+    logits(first, static_cast<uint32_t>(is_wanted.size()), out);
+    return false;
+  }
 
   // For idle time: asks the system for memory behind a few MB more of the pages of the first part
   // from n_touched on, which were never handed out, and of window pages. False if nothing was left

@@ -36,12 +36,24 @@ std::vector<std::vector<ReadRow>> OutputReader::read(std::span<const uint32_t> o
       }
     }
     if (rows.empty()) continue;
-    executor_.logits(first, n, logits_.data());
+    compute_logits(first, n, rows, sequences);
     const auto start = std::chrono::steady_clock::now();
     read_logits(rows, wanted, sequences, read);
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   return read;
+}
+
+void OutputReader::compute_logits(uint32_t first, uint32_t n, std::vector<Row>& rows,
+                                  const std::vector<Sequence*>& sequences) {
+  std::vector<bool> is_wanted(n, false);
+  for (const Row& row : rows)
+    if (observer_ || sequences[row.wanted]->reads_logits(row.position))
+      is_wanted[row.of_block] = true;
+  std::vector<Token> largest(n);
+  if (!executor_.logits_or_largest(first, is_wanted, logits_.data(), largest.data())) return;
+  for (Row& row : rows)
+    if (!is_wanted[row.of_block]) row.largest = largest[row.of_block];
 }
 
 void OutputReader::read_logits(const std::vector<Row>& rows,
@@ -60,7 +72,9 @@ void OutputReader::read_logits(const std::vector<Row>& rows,
   };
   pool_.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t k, int) {
     const Row& row = rows[k];
-    read_of(row).next = sequences[row.wanted]->read(logits_of(row), row.position);
+    Sequence& sequence = *sequences[row.wanted];
+    read_of(row).next = row.largest ? sequence.read_largest(*row.largest, row.position)
+                                    : sequence.read(logits_of(row), row.position);
   });
   for (const Row& row : rows)
     read_of(row).logits_hash = sequences[row.wanted]->add_to_hash(logits_of(row));

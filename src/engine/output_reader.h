@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,11 @@ class OutputReader {
     size_t wanted;
     uint32_t position;
     size_t of_block;
+    std::optional<Token> largest = {};  // in place of logits
   };
+  // Computes the logits of outputs [first, first + n), or the rows' largest ones.
+  void compute_logits(uint32_t first, uint32_t n, std::vector<Row>& rows,
+                      const std::vector<Sequence*>& sequences);
   void read_logits(const std::vector<Row>& rows, const std::vector<WantedOutput>& wanted,
                    const std::vector<Sequence*>& sequences,
                    std::vector<std::vector<ReadRow>>& read);

@@ -144,6 +144,9 @@ bool has_penalties(const SamplingOptions& o) {
   return o.repetition_penalty != 1 || o.presence_penalty != 0 || o.frequency_penalty != 0;
 }
 
+bool is_greedy(const SamplingOptions& o) { return o.temperature <= 0 || o.top_k == 1; }
+bool changes_logits(const SamplingOptions& o) { return !o.logit_bias.empty() || has_penalties(o); }
+
 void adjust(std::vector<float>& logits, const SamplingOptions& o, const TokenHistory& history) {
   const auto change = [&](Token token, const auto& by) {
     // A finite logit stays finite, whatever is done to it.
@@ -210,6 +213,10 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
 
 }  // namespace
 
+bool takes_largest(const SamplingOptions& options) {
+  return is_greedy(options) && !changes_logits(options);
+}
+
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history) {
   const std::span<const uint64_t> allowed = history.allowed;
@@ -217,16 +224,14 @@ Token sample_token(std::span<const float> logits, const SamplingOptions& options
   const auto likeliest_of = [&] {
     return allowed.empty() ? argmax(logits) : argmax(logits, allowed);
   };
-  const bool is_greedy = options.temperature <= 0 || options.top_k == 1;
-  const bool is_adjusted =
-      !options.logit_bias.empty() || has_penalties(options) || !history.barred.empty();
-  if (is_adjusted || (!allowed.empty() && !is_greedy)) {
+  const bool is_adjusted = changes_logits(options) || !history.barred.empty();
+  if (is_adjusted || (!allowed.empty() && !is_greedy(options))) {
     adjusted = masked(logits, allowed);
     if (!history.barred.empty()) bar(adjusted, history.barred);
     adjust(adjusted, options, history);
     logits = adjusted;
   }
-  if (is_greedy) return likeliest_of();
+  if (is_greedy(options)) return likeliest_of();
 
   const std::vector<Candidate> kept = candidates(logits, options);
   if (kept.empty()) return likeliest_of();  // logits that are not numbers

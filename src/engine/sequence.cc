@@ -90,11 +90,30 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
   if (options.max_tokens == 0) return {};  // a prompt of one token: nothing to score or to draw
-  const size_t index = position + 1 - prompt().size() - completion.tokens.size();
+  const size_t index = index_in_forced(position);
   const TokenLogprob next = index < forced.tokens.size()
                                 ? TokenLogprob{.token = forced.tokens[index]}
                                 : draw(logits, position);
   return options.logprobs ? log_probability(logits, next.token, options.top_logprobs) : next;
+}
+
+bool Sequence::reads_logits(uint32_t position) const {
+  const SamplingOptions& options = sampling();
+  if (request->request.logits_hash || position + 1 < prompt().size()) return true;
+  if (options.max_tokens == 0) return false;
+  if (options.logprobs) return true;
+  if (index_in_forced(position) < forced.tokens.size()) return false;
+  return filter || !may_end(options, position + 2 - prompt().size()) || !takes_largest(options);
+}
+
+TokenLogprob Sequence::read_largest(Token largest, uint32_t position) const {
+  if (sampling().max_tokens == 0) return {};
+  const size_t index = index_in_forced(position);
+  return {.token = index < forced.tokens.size() ? forced.tokens[index] : largest};
+}
+
+size_t Sequence::index_in_forced(uint32_t position) const {
+  return position + 1 - prompt().size() - completion.tokens.size();
 }
 
 TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {

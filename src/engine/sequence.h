@@ -111,6 +111,10 @@ struct Sequence {
   // logits. Only the row before the prompt's last token writes the alternatives. Threads may read
   // different rows of a step in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position);
+  // False if read() needs nothing of that row but the lowest id of its largest logit.
+  bool reads_logits(uint32_t position) const;
+  // As read(), from that id.
+  TokenLogprob read_largest(Token largest, uint32_t position) const;
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(uint32_t position, std::span<const float> hidden);
   // Forces the end of the reasoning if the request's budget for it is spent.
@@ -127,6 +131,8 @@ struct Sequence {
  private:
   // True if the form restricts the next token.
   bool is_filtered() const { return filter && decoder->in_content(); }
+  // Index in `forced` of the answer's token after that row, or at least the number of these.
+  size_t index_in_forced(uint32_t position) const;
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void follow_begun(Token token);
   void filter_next(Token drawn);

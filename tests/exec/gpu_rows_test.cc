@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -141,7 +140,7 @@ TEST(GpuRows, LogitsHaveTheBitsOfPlainLoops) {
     }
 }
 
-TEST(GpuRows, GreatestIsTheLowestIdOfTheLargestLogit) {
+TEST(GpuRows, TheLargestLogitHasTheLowestId) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   scalar::Rows x(5, 700);
@@ -154,16 +153,12 @@ TEST(GpuRows, GreatestIsTheLowestIdOfTheLargestLogit) {
   x.row(3)[699] = -2.0f;
   x.row(4)[256] = x.row(4)[0] = 8.0f;
   x.row(4)[1] = kNaN;
-  std::vector<uint32_t> expected = {299, 0, 0, 699, 0};
-  for (const float most : {9.0f, -kInfinity, kNaN, -2.0f, 8.0f})
-    expected.push_back(std::bit_cast<uint32_t>(most));
+  const std::vector<uint32_t> expected = {299, 0, 0, 699, 0};
   Barriers barriers;
   barriers.expect(expected, [&](Host& host) {
-    Buffer ids, values;
-    greatest(host, upload(host, x), ids, values);
-    std::vector<uint32_t> found = download<uint32_t>(host, ids, 5);
-    for (const uint32_t bits : download<uint32_t>(host, values, 5)) found.push_back(bits);
-    return found;
+    Buffer ids;
+    greatest(host, upload(host, x), ids);
+    return download<uint32_t>(host, ids, 5);
   });
   EXPECT_EQ(barriers.met.size(), 1u);
   EXPECT_EQ(barriers.needed, barriers.met);

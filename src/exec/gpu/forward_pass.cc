@@ -109,32 +109,50 @@ const float* ForwardPass::read_rows() {
   return on_host_.data();
 }
 
-void ForwardPass::logits(uint32_t first, uint32_t n, float* out) {
-  const uint32_t end = first + n;
-  for (uint32_t row = first; row < end; row += kLogitRows) {
-    std::vector<uint32_t> own(std::min(kLogitRows, end - row));
-    std::iota(own.begin(), own.end(), row);
+void ForwardPass::logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
+                                    Token* largest) {
+  const auto n = static_cast<uint32_t>(is_wanted.size());
+  for (uint32_t begin = 0; begin < n; begin += kLogitRows) {
+    std::vector<uint32_t> own(std::min(kLogitRows, n - begin));
+    std::iota(own.begin(), own.end(), first + begin);
     wanted_.set(host_, own);
     gather_rows(host_, result_, wanted_.buffer(), static_cast<uint32_t>(own.size()), hidden_);
-    finish_logits_of_hidden(out + (row - first) * static_cast<size_t>(logits_.width));
+    finish_logits_of_hidden();
+
+    const auto end_of_block = is_wanted.begin() + begin + logits_.n;
+    auto run = is_wanted.begin() + begin;
+    if (std::find(run, end_of_block, false) != end_of_block) {
+      greatest(host_, logits_, largest_);
+      host_.read(largest_, 0, largest + begin, logits_.n * sizeof(Token));
+    }
+    while ((run = std::find(run, end_of_block, true)) != end_of_block) {
+      const auto end = std::find(run, end_of_block, false);
+      const auto row = static_cast<uint32_t>(run - is_wanted.begin());
+      read_logits(row - begin, static_cast<uint32_t>(end - run), out + row * logits_.width);
+      run = end;
+    }
   }
 }
 
 void ForwardPass::logits_of(const float* hidden, uint32_t n, float* out) {
+  if (weights_.ends.stack(Role::kHead).empty()) return;
   const auto width = static_cast<size_t>(spec_.d_model);
   for (uint32_t row = 0; row < n; row += kLogitRows) {
     hidden_.resize(host_, std::min(kLogitRows, n - row), width);
     host_.write(hidden_.values, 0, hidden + row * width, hidden_.n * width * sizeof(float));
-    finish_logits_of_hidden(out + row * static_cast<size_t>(logits_.width));
+    finish_logits_of_hidden();
+    read_logits(0, logits_.n, out + row * logits_.width);
   }
 }
 
-void ForwardPass::finish_logits_of_hidden(float* out) {
-  const Stack& head = weights_.ends.stack(Role::kHead);
-  if (head.empty()) return;
-  products_.multiply(head, hidden_, logits_);
+void ForwardPass::finish_logits_of_hidden() {
+  products_.multiply(weights_.ends.stack(Role::kHead), hidden_, logits_);
   finish_logits(host_, spec_, weights_.ends.values(Role::kHeadBias), logits_);
-  host_.read(logits_.values, 0, out, logits_.n * logits_.width * sizeof(float));
+}
+
+void ForwardPass::read_logits(uint32_t first, uint32_t n, float* out) {
+  const size_t row_bytes = logits_.width * sizeof(float);
+  host_.read(logits_.values, first * row_bytes, out, n * row_bytes);
 }
 
 }  // namespace pando::exec::gpu

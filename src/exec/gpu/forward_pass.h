@@ -33,8 +33,11 @@ class ForwardPass {
   void wait() { host_.read(result_.values, 0, nullptr, 0); }
   // All of these, [n, d_model]. Valid until the next step.
   const float* read_rows();
-  // The logits of [first, first + n) of rows(). out: [n, vocab].
-  void logits(uint32_t first, uint32_t n, float* out);
+  // The logits of [first, first + n) of rows() where they are wanted, otherwise the id of the
+  // largest (Executor::logits_or_largest). out: [n, vocab]; largest: [n], not used if all are
+  // wanted.
+  void logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
+                         Token* largest);
   // hidden: [n, d_model] -> out: [n, vocab].
   void logits_of(const float* hidden, uint32_t n, float* out);
 
@@ -43,8 +46,10 @@ class ForwardPass {
   const Rows& normed(const Values& norm, Rows& to);
   void run_layer(int layer);
   void add_feed_forward(int layer, const Rows& h);
-  // The logits of hidden_.
-  void finish_logits_of_hidden(float* out);
+  // Turns hidden_ into logits_.
+  void finish_logits_of_hidden();
+  // Reads rows [first, first + n) of logits_.
+  void read_logits(uint32_t first, uint32_t n, float* out);
 
   Host& host_;
   const Weights& weights_;
@@ -58,6 +63,7 @@ class ForwardPass {
   Rows h_, before_, attended_, part_;  // of a layer
   Rows result_;
   Rows hidden_, logits_;
+  Buffer largest_;  // ids, by row of logits_
   List<uint32_t> wanted_;
   std::vector<float> on_host_;
 };

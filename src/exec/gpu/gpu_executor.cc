@@ -47,8 +47,14 @@ const float* GpuExecutor::hidden(uint32_t first, uint32_t /*n*/) {
 }
 
 void GpuExecutor::logits(uint32_t first, uint32_t n, float* out) {
+  logits_or_largest(first, std::vector<bool>(n, true), out, nullptr);
+}
+
+bool GpuExecutor::logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
+                                    Token* largest) {
   const std::lock_guard lock(model_.turn);
-  pass_->logits(first, n, out);
+  pass_->logits_or_largest(first, is_wanted, out, largest);
+  return true;
 }
 
 const float* GpuExecutor::compute(const StepPlan& plan, RowRange own, const float* before) {

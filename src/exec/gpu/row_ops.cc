@@ -107,11 +107,10 @@ void finish_logits(Host& host, const model::ModelSpec& spec, const Values& bias,
   host.launch(Kernel::row_logits, parts_of_rows(logits.n, logits.width), args);
 }
 
-void greatest(Host& host, const Rows& logits, Buffer& ids, Buffer& values) {
-  const size_t wanted = logits.n * sizeof(float);
-  for (Buffer* const buffer : {&ids, &values})
-    if (buffer->bytes() < wanted) *buffer = Buffer(host, wanted);
-  const Arg args[] = {&logits.values, &ids, &values, static_cast<int32_t>(logits.width)};
+void greatest(Host& host, const Rows& logits, Buffer& ids) {
+  const size_t wanted = logits.n * sizeof(uint32_t);
+  if (ids.bytes() < wanted) ids = Buffer(host, wanted);
+  const Arg args[] = {&logits.values, &ids, static_cast<int32_t>(logits.width)};
   host.launch(Kernel::row_greatest, {logits.n}, args);
 }
 

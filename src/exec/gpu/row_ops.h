@@ -51,9 +51,9 @@ void gather_rows(Host& host, const Rows& x, const Buffer& rows, uint32_t n, Rows
 // Turns products with the LM head into logits. bias: [vocab], or empty.
 void finish_logits(Host& host, const model::ModelSpec& spec, const Values& bias, Rows& logits);
 
-// Finds each row's largest logit and the lowest id that has it; id 0 and -inf if all are NaN.
-// ids: [logits.n] u32; values: [logits.n] f32. Both are enlarged if needed.
-void greatest(Host& host, const Rows& logits, Buffer& ids, Buffer& values);
+// Finds the lowest id of each row's largest logit, as Executor::logits_or_largest says. ids:
+// [logits.n] u32, enlarged if needed.
+void greatest(Host& host, const Rows& logits, Buffer& ids);
 
 // sums[rows[i]] += (y[i] + bias) * weights[i]. rows: [y.n] u32, no two equal. weights: [y.n] f32.
 // bias may be empty.

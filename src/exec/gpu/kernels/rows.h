@@ -150,10 +150,10 @@ void row_logits(const GLOBAL float* bias, GLOBAL float* x, s32 n, float divisor,
   }
 }
 
-// Finds each row's largest value and its column; among equal values, the first. NaN is never
-// larger. A row that begins with NaN gives column 0, like the engine's sampler.
+// Finds the column of each row's largest value; among equal values, the first. NaN is never larger.
+// A row that begins with NaN gives column 0, like the engine's sampler.
 KERNEL(GREATEST_THREADS)
-void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* values, s32 n) {
+void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, s32 n) {
   SHARED(float, most, [GREATEST_THREADS]);
   SHARED(u32, column, [GREATEST_THREADS]);
   const GLOBAL float* row = x + (u64)GROUP(0) * n;
@@ -177,10 +177,7 @@ void row_greatest(const GLOBAL float* x, GLOBAL u32* columns, GLOBAL float* valu
       }
     }
   }
-  if (THREAD == 0) {
-    columns[GROUP(0)] = IS_NAN(row[0]) ? 0u : at;
-    values[GROUP(0)] = IS_NAN(row[0]) ? row[0] : own;
-  }
+  if (THREAD == 0) columns[GROUP(0)] = IS_NAN(row[0]) ? 0u : at;
 }
 
 // sums[rows[r]] += (y[r] + bias) * weights[r]. bias: [n], or null.
