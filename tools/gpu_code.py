@@ -5,6 +5,7 @@ usage: gpu_code.py FOLDER   (with the unpacked compilers of scripts/gpu-code; co
 """
 import collections
 import ctypes
+import itertools
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,12 @@ import sys
 
 NVIDIA = (75, 80, 86, 89, 90, 120)
 AMD = ("gfx1030", "gfx90a")
+AMD_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+AMD_LANGUAGES = {
+    "cl": ("-x", "cl", "-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-target", "amdgcn-amd-amdhsa",
+           "-mcpu={}", "-Xclang", "-finclude-default-header"),
+    "hip": ("-x", "hip", "-nogpuinc", "--cuda-device-only", "--offload-arch={}"),
+}
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Kernels that multiply integers: by tensor cores with s8 mma instructions, else four at a time.
 INTEGERS = re.compile(r"(few|many)_(bytes|fives|sixes|integer_rows|nibbles|table)$")
@@ -119,23 +126,36 @@ def nvidia(folder, text):
                     [*problems_of_log(log), *problems_of_ptx(ptx), *problems_of_sass(sass, ptx, number)])
 
 
+def problems_of_amd_code(ir, code):
+    modes = set(re.findall(r"\.amdhsa_float_denorm_mode_32 (\d+)", code))
+    if modes != {"3"}:  # denormals are read and written
+        yield f"float_denorm_mode_32 is {sorted(modes)}, expected 3"
+    if re.search(r"\.vgpr_spill_count: *[1-9]", code):
+        yield "vector registers spill"
+    if "v_dot4" not in code:
+        yield "no v_dot4"
+    for loose in sorted(set(re.findall(r"f(?:add|sub) (?:fast|contract)|llvm\.fmuladd", ir))):
+        yield f"{loose}, expected no sum that may take in a product"
+    if "!fpmath" in ir:
+        yield "operations that need not be rounded correctly"
+    # An inexact root; then the next float below and the next above are tried.
+    if not all(re.search(r"v_add_(?:nc_)?u32.* -1, ", after)
+               for after in re.findall(r"v_sqrt_f32.*((?:\n.*){8})", code)):
+        yield "a square root that is not corrected"
+
+
 def amd(folder, text):
     (folder / "kernels.cl").write_text(text)
-    for name in AMD:
-        made = folder / f"{name}.s"
-        subprocess.run(["clang-15", "-x", "cl", "-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-O2",
-                        "-target", "amdgcn-amd-amdhsa", f"-mcpu={name}", "-Xclang", "-finclude-default-header",
-                        "--rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "-S", folder / "kernels.cl",
-                        "-o", made], check=True)
-        code = made.read_text()
-        modes = re.findall(r"\.amdhsa_float_denorm_mode_32 (\d+)", code)
-        print(f"{name}: {len(modes)} kernels, {len(re.findall(r'v_dot4', code))} v_dot4")
-        if set(modes) != {"3"}:  # denormals are read and written
-            yield f"{name}: float_denorm_mode_32 is {sorted(set(modes))}, expected 3"
-        if re.search(r"\.vgpr_spill_count: *[1-9]", code):
-            yield f"{name}: vector registers spill"
-        if "v_dot4" not in code:
-            yield f"{name}: no v_dot4"
+    (folder / "kernels.hip").write_text(text)
+    for name, (language, options) in itertools.product(AMD, AMD_LANGUAGES.items()):
+        command = ["clang-15", "-O2", f"--rocm-device-lib-path={AMD_LIBRARIES}",
+                   *(option.format(name) for option in options), "-S", folder / f"kernels.{language}"]
+        made = [folder / f"{name}-{language}.{suffix}" for suffix in ("ll", "s")]
+        subprocess.run([*command, "-emit-llvm", "-o", made[0]], check=True)
+        subprocess.run([*command, "-o", made[1]], check=True)
+        ir, code = (file.read_text() for file in made)
+        print(f"{name}, {language}: {code.count('.amdhsa_kernel ')} kernels, {code.count('v_dot4')} v_dot4")
+        yield from (f"{name}, {language}: {problem}" for problem in problems_of_amd_code(ir, code))
 
 
 def main() -> int:

@@ -19,6 +19,7 @@ struct Settings {
   RunLength length = RunLength::kUsual;
   int threads = 0;                 // 0: one for each fast processor that may be used
   std::filesystem::path model;     // instead of a model with random weights; empty: the latter
+  std::string device;              // of `gpu`: "cuda" or "opencl"; empty: the first that works
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
   std::filesystem::path data;      // directory of published data sets; empty: benchmarks leave them
                                    // out
@@ -30,6 +31,7 @@ struct Settings {
 // Inputs of a benchmark besides its sizes.
 struct Inputs {
   bool model = false;                   // --model instead of its own
+  bool device = false;                  // --device has an effect
   bool peers = false;                   // --peer, without which there is nothing to run
   std::vector<std::string_view> files;  // of --data
   bool files_optional = false;          // without them less is measured

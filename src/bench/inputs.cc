@@ -20,6 +20,7 @@ std::string in_words(const Inputs& inputs) {
   if (!inputs.files.empty())
     words.push_back(inputs.files_optional ? "takes --data" : "needs --data");
   if (inputs.model) words.push_back("takes --model");
+  if (inputs.device) words.push_back("takes --device");
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -31,6 +32,7 @@ Status check_inputs(std::string_view benchmark, const Settings& settings) {
     return in_file(option, invalid_argument("{} has no use for it", benchmark));
   };
   if (!settings.model.empty() && !inputs.model) return useless("--model");
+  if (!settings.device.empty() && !inputs.device) return useless("--device");
   if (!settings.data.empty() && inputs.files.empty()) return useless("--data");
   if (!settings.peers.empty() && !inputs.peers) return useless("--peer");
   if (settings.threads != 0 && !inputs.threads)

@@ -55,6 +55,9 @@ Command add_bench(CLI::App& app) {
   app.add_option("--model", settings.model,
                  "Model directory or GGUF file to use instead of random weights or the demo model")
       ->check(not_empty());
+  app.add_option("--device", settings.device,
+                 "For gpu: cuda or opencl (default: the first that works)")
+      ->check(not_empty());
   app.add_option("--data", settings.data, "Directory with the published data sets")
       ->check(not_empty());
   app.add_option("--out", settings.out, "Directory to write CSV tables and SVG charts to")
@@ -67,8 +70,8 @@ Command add_bench(CLI::App& app) {
                  "or error, must be its tokens per second. {kind}, {tokens}, {sequences}, "
                  "{answer}, {threads} and {weights} are filled in; {{print}} stands for {print}");
   app.footer(
-      "`pando bench list` shows in brackets which benchmarks need or accept --model, --data and "
-      "--peer.\n"
+      "`pando bench list` shows in brackets which benchmarks need or accept --model, "
+      "--device, --data and --peer.\n"
       "Examples:\n"
       "  pando bench list\n"
       "  pando bench speed --quick\n"

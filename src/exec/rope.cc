@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace pando::exec {
 namespace {
@@ -90,6 +91,18 @@ RopeTable::RopeTable(const model::RopeConfig& rope, int head_dim, int context)
       cos_[pos * half_ + i] = static_cast<float>(std::cos(angle) * rope.attention_factor);
       sin_[pos * half_ + i] = static_cast<float>(std::sin(angle) * rope.attention_factor);
     }
+  }
+}
+
+RopeTables::RopeTables(const model::ModelSpec& spec, int context) {
+  std::vector<std::pair<int, int>> made;  // rotations and sizes of heads
+  for (int i = 0; i < spec.n_layers(); ++i) {
+    const std::pair wanted(spec.layers[i].rotation, spec.rotated_dim(i));
+    const auto found = std::ranges::find(made, wanted);
+    places_.push_back(found - made.begin());
+    if (found != made.end()) continue;
+    made.push_back(wanted);
+    tables_.emplace_back(spec.rotations[wanted.first], wanted.second, context);
   }
 }
 

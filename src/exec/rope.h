@@ -28,4 +28,19 @@ class RopeTable {
   std::vector<float> cos_, sin_;  // [context, rotary_dim / 2]
 };
 
+// The tables of a model's layers. Layers with the same rotation and size of heads share one.
+class RopeTables {
+ public:
+  // context: positions of the longest sequence.
+  RopeTables(const model::ModelSpec& spec, int context);
+
+  const RopeTable& of_layer(int layer) const { return tables_[places_[layer]]; }
+  const std::vector<RopeTable>& all() const { return tables_; }
+  const std::vector<size_t>& places() const { return places_; }  // of layers, in all()
+
+ private:
+  std::vector<RopeTable> tables_;
+  std::vector<size_t> places_;  // [n_layers]
+};
+
 }  // namespace pando::exec

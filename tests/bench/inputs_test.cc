@@ -30,6 +30,7 @@ TEST_F(InputsTest, AddedBenchmarksStandBehindTheProducts) {
 TEST_F(InputsTest, InWords) {
   EXPECT_EQ(in_words(inputs_of("peak").value()), "");
   EXPECT_EQ(in_words(inputs_of("compare").value()), "needs --peer, takes --model");
+  EXPECT_EQ(in_words(inputs_of("gpu").value()), "takes --device");
   EXPECT_EQ(in_words(inputs_of("files").value()), "needs --data, takes --model");
   EXPECT_EQ(in_words(inputs_of("optional").value()), "takes --data, takes --model");
 }
@@ -42,6 +43,7 @@ TEST_F(InputsTest, WhatHasNoEffectIsRefused) {
   };
   const std::string useless = " has no use for it";
   EXPECT_EQ(refused("peak", {.model = "m"}), "--model: peak" + useless);
+  EXPECT_EQ(refused("peak", {.device = "cuda"}), "--device: peak" + useless);
   EXPECT_EQ(refused("speed", {.data = "d"}), "--data: speed" + useless);
   EXPECT_EQ(refused("speed", {.peers = {"p"}}), "--peer: speed" + useless);
   EXPECT_EQ(refused("one-thread", {.threads = 2}),

@@ -33,6 +33,7 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   expect_says("speed --quick --model nowhere", 1, "nowhere");
   expect_says("speed --quick --model file", 1, "file");
   expect_says("speed --quick --model .", 1, "config.json");
+  expect_says("gpu --quick --device fpga", 2, "is 'fpga', expected cuda or opencl");
   expect_says("compare --quick", 2, "expected --peer COMMAND");
   expect_says("compare --quick --peer false", 1, "'false' ended with status 1");
   expect_says("compare --quick --peer 'echo many'", 1, "expected a number above 0");

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -55,7 +55,19 @@ TEST_F(OpenCl, MemoryKeepsWhatIsWritten) {
   std::fill_n(bytes.begin() + 2, 11, uint8_t{77});
   host.read(buffer, 3, read.data(), read.size());
   EXPECT_EQ(read, bytes);
-  EXPECT_THROW(Buffer(host, size_t{1} << 50), std::bad_alloc);
+}
+
+TEST_F(OpenCl, ABufferAboveTheDriversLimitIsRefused) {
+  const Result<std::unique_ptr<Host>> opened = open(kernel_text());
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  try {
+    const Buffer buffer(**opened, size_t{1} << 50);
+    FAIL() << "has " << buffer.bytes() << " bytes";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find(": 1125899906842624 bytes in one buffer, expected"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(OpenCl, ACompilersWordsAreTheReason) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "exec/gpu/check_cases.h"
 #include "exec/gpu/emulated_host.h"
 #include "exec/gpu/rows.h"
 #include "exec/gpu/values.h"
@@ -104,5 +105,22 @@ struct Barriers {
     }
   }
 };
+
+// Runs the start test's cases of a kernel source in all orders of threads. Each of its n_barriers
+// is met, and needed.
+inline void expect_start_cases(void (*check)(CheckCases&), size_t n_barriers) {
+  const auto run = [&](Host& host) {
+    CheckCases cases(host, CheckSize::kStart);
+    check(cases);
+    std::vector<uint64_t> n_different;
+    for (const KernelCheck& each : cases.take()) n_different.push_back(each.n_different);
+    return n_different;
+  };
+  EmulatedHost host;
+  Barriers barriers;
+  barriers.expect(std::vector<uint64_t>(run(host).size()), run);
+  EXPECT_EQ(barriers.met.size(), n_barriers);
+  EXPECT_EQ(barriers.needed, barriers.met);
+}
 
 }  // namespace pando::exec::gpu

@@ -1,4 +1,4 @@
-// Rates of the first GPU: memory, launches, products of an 8B model, attention over a prefix.
+// Rates of a GPU: memory, launches, products of an 8B model, attention over a prefix.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,9 +7,7 @@
 
 #include "bench/registry.h"
 #include "exec/gpu/attention.h"
-#include "exec/gpu/cuda_host.h"
-#include "exec/gpu/kernel_text.h"
-#include "exec/gpu/opencl_host.h"
+#include "exec/gpu/gpu_devices.h"
 #include "exec/gpu/products.h"
 #include "exec/gpu/row_ops.h"
 
@@ -18,17 +16,12 @@ namespace {
 
 namespace gpu = exec::gpu;
 
-std::unique_ptr<gpu::Host> first_host() {
-  Result<std::unique_ptr<gpu::Host>> cuda = gpu::open_cuda(0, gpu::kernel_text());
-  return cuda ? std::move(*cuda) : value_of(gpu::open_opencl(0, gpu::kernel_text()));
-}
-
 // The measurements on one device.
 class GpuRates {
  public:
   explicit GpuRates(const Harness& harness)
       : harness_(harness),
-        host_(first_host()),
+        host_(value_of(exec::open_gpu(harness.settings().device))),
         table_{.title = "Kernels of " + host_->name(), .columns = {"what", "us", "rate"}} {}
 
   void memory();
@@ -193,8 +186,8 @@ void run_gpu(Harness& harness) {
 
 std::vector<Benchmark> gpu_benchmarks() {
   return {{{"gpu",
-            "memory, launches, products and attention of the first GPU (CUDA, else OpenCL)",
-            {.threads = false}},
+            "memory, launches, products and attention of a GPU",
+            {.device = true, .threads = false}},
            run_gpu}};
 }
 

@@ -15,29 +15,47 @@ using model::Norm;
 
 constexpr uint32_t kRows = 3;
 
-void check_norms(CheckCases& cases, size_t width, Norm norm, bool has_bias) {
+void check_residuals(CheckCases& cases, const model::ModelSpec& spec,
+                     const std::vector<float>& weight) {
+  const size_t width = static_cast<size_t>(spec.d_model);
+  const std::vector<float> bias = cases.values(cases.chance() ? width : 0);
+  const scalar::Rows x = cases.rows(kRows, width), y = cases.rows(kRows, width);
+  Rows sums = cases.upload(x);
+  add_part(cases.host(), spec, Values::of(cases.host(), bias), Values::of(cases.host(), weight),
+           cases.upload(y), sums);
+  scalar::Rows expected = x, parts = y;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    float *const part = parts.row(row), *const to = expected.row(row);
+    scalar::add(part, bias.data(), bias.size());
+    if (!spec.post_norm) scalar::norm_row(spec, weight, part, part);
+    scalar::scale(part, spec.residual_scale, width);
+    scalar::add(to, part, width);
+    if (spec.post_norm) scalar::norm_row(spec, weight, to, to);
+  }
+  cases.compare("residuals", expected, sums);
+}
+
+// n_weights: for each column, none, a weight, or a weight and a bias.
+void check_norms(CheckCases& cases, Norm norm, size_t n_weights) {
+  const auto width = static_cast<size_t>(cases.uniform(1, 2600));
   model::ModelSpec spec;
   spec.d_model = static_cast<int>(width);
   spec.norm = norm;
-  const std::vector<float> weight = cases.values(has_bias ? 2 * width : width);
+  const std::vector<float> weight = cases.values(n_weights * width);
   const scalar::Rows x = cases.rows(kRows, width);
   const Values on_device = Values::of(cases.host(), weight);
-  Rows y;
+  Rows y, in_place = cases.upload(x);
   norm_rows(cases.host(), spec, on_device, cases.upload(x), y);
+  norm_rows(cases.host(), spec, on_device, in_place, in_place);
   const scalar::Rows normed = scalar::norm_rows(spec, weight, x, cases.pool());
   cases.compare("norms", normed, y);
+  cases.compare("norms", normed, in_place);
 
   spec.residual_scale = 0.22f;
-  Rows sums = cases.upload(x);
-  add_part(cases.host(), spec, {}, on_device, y, sums);
-  scalar::Rows expected = x;
-  for (uint32_t row = 0; row < kRows; ++row) {
-    std::vector<float> part(width);
-    scalar::norm_row(spec, weight, normed.row(row), part.data());
-    scalar::scale(part.data(), spec.residual_scale, width);
-    scalar::add(expected.row(row), part.data(), width);
+  for (const bool post_norm : {false, true}) {
+    spec.post_norm = post_norm;
+    check_residuals(cases, spec, weight);
   }
-  cases.compare("residuals", expected, sums);
 }
 
 void check_activation(CheckCases& cases, Activation activation) {
@@ -65,12 +83,12 @@ void check_logits(CheckCases& cases, float cap) {
   spec.logit_scale = 0.7f;
   spec.logit_cap = cap;
   const scalar::Rows x = cases.rows(kRows, static_cast<size_t>(cases.uniform(1, 2000)));
-  const std::vector<float> bias = cases.values(x.width);
+  const std::vector<float> bias = cases.values(cases.chance() ? x.width : 0);
   Rows logits = cases.upload(x);
   finish_logits(cases.host(), spec, Values::of(cases.host(), bias), logits);
   scalar::Rows expected = x;
   for (uint32_t row = 0; row < kRows; ++row) {
-    scalar::add(expected.row(row), bias.data(), x.width);
+    scalar::add(expected.row(row), bias.data(), bias.size());
     for (size_t i = 0; i < x.width; ++i) {
       float& logit = expected.row(row)[i];
       logit = logit / spec.logit_divisor * spec.logit_scale;
@@ -92,7 +110,7 @@ void check_logits(CheckCases& cases, float cap) {
 
 void check_mixture(CheckCases& cases) {
   Host& host = cases.host();
-  const auto width = static_cast<size_t>(cases.uniform(1, 900));
+  const auto width = static_cast<size_t>(cases.chance() ? cases.uniform(1, 900) : 2100);
   constexpr uint32_t kAll = 7;
   const scalar::Rows x = cases.rows(kAll, width), y = cases.rows(kRows, width);
   std::vector<uint32_t> own(kAll);
@@ -145,8 +163,7 @@ void check_inputs(CheckCases& cases) {
 void check_rows(CheckCases& cases) {
   for (int round = 0; round < 3 * cases.n_rounds(); ++round) {
     for (const Norm norm : {Norm::kRms, Norm::kLayer})
-      for (const bool has_bias : {false, true})
-        check_norms(cases, static_cast<size_t>(cases.uniform(1, 2600)), norm, has_bias);
+      for (const size_t n_weights : {0, 1, 2}) check_norms(cases, norm, n_weights);
     for (int i = 0; i <= static_cast<int>(Activation::kUngatedGeluTanh); ++i)
       check_activation(cases, static_cast<Activation>(i));
     for (const float cap : {0.0f, 2.0f}) check_logits(cases, cap);

@@ -13,6 +13,9 @@ FiberStack::FiberStack(void (*entry)(), int colour)
     : memory_(std::make_unique_for_overwrite<char[]>(kBytes)),
       bottom_(memory_.get()),
       n_bytes_(kBytes - static_cast<size_t>(colour % 16) * 256) {
+#if defined(__SANITIZE_THREAD__)
+  fiber_ = __tsan_create_fiber(0);
+#endif
 #if defined(__x86_64__)
   const uintptr_t top = reinterpret_cast<uintptr_t>(memory_.get() + n_bytes_) & ~uintptr_t{15};
   void** const words = reinterpret_cast<void**>(top) - 2;
@@ -25,6 +28,12 @@ FiberStack::FiberStack(void (*entry)(), int colour)
   place_.uc_stack.ss_size = n_bytes_;
   place_.uc_link = nullptr;
   makecontext(&place_, entry, 0);
+#endif
+}
+
+FiberStack::~FiberStack() {
+#if defined(__SANITIZE_THREAD__)
+  if (memory_ != nullptr) __tsan_destroy_fiber(fiber_);
 #endif
 }
 

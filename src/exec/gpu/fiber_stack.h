@@ -6,6 +6,8 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
 #endif
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -19,6 +21,9 @@ class FiberStack {
   // Runs entry() at the first switch to this stack; entry() never returns. Stacks of different
   // colours use different cache lines.
   FiberStack(void (*entry)(), int colour);
+  ~FiberStack();
+  FiberStack(const FiberStack&) = delete;
+  FiberStack& operator=(const FiberStack&) = delete;
 
   // Leaves `from`, on which the call runs, for `to`. Returns when somebody switches to `from`.
   [[gnu::always_inline]] static inline void change(FiberStack& from, FiberStack& to);
@@ -36,8 +41,13 @@ class FiberStack {
 
   std::unique_ptr<char[]> memory_;
   Place place_ = {};
-  const void* bottom_ = nullptr;  // for the address sanitizer
+  const void* bottom_ = nullptr;
   size_t n_bytes_ = 0;
+#if defined(__SANITIZE_ADDRESS__)
+  void* locals_ = nullptr;  // of the code that has left this stack
+#elif defined(__SANITIZE_THREAD__)
+  void* fiber_ = nullptr;
+#endif
 };
 
 // swapcontext() would call the kernel of the system. A jump, and no return: processors foresee it.
@@ -68,9 +78,13 @@ class FiberStack {
 
 inline void FiberStack::change(FiberStack& from, FiberStack& to) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(nullptr, to.bottom_, to.n_bytes_);
+  __sanitizer_start_switch_fiber(&from.locals_, to.bottom_, to.n_bytes_);
   leave(&from.place_, &to.place_);
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(from.locals_, nullptr, nullptr);
+#elif defined(__SANITIZE_THREAD__)
+  if (from.fiber_ == nullptr) from.fiber_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.fiber_, 0);
+  leave(&from.place_, &to.place_);
 #else
   leave(&from.place_, &to.place_);
 #endif

@@ -100,4 +100,12 @@ const Device& cuda_device() {
   return device;
 }
 
+Result<std::unique_ptr<Host>> open_gpu(std::string_view name) {
+  for (const Driver* driver : {&kCuda, &kOpenCl})
+    if (name == driver->name) return open_host(*driver);
+  if (!name.empty()) return invalid_option("device", "is '{}', expected cuda or opencl", name);
+  Result<std::unique_ptr<Host>> cuda = open_host(kCuda);
+  return cuda ? std::move(cuda) : open_host(kOpenCl);
+}
+
 }  // namespace pando::exec

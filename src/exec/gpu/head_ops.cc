@@ -1,8 +1,5 @@
 #include "exec/gpu/head_ops.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/check.h"
 #include "exec/gpu/kernels/codes.h"
 #include "exec/gpu/row_ops.h"
@@ -57,16 +54,9 @@ struct HeadColumns {
 }  // namespace
 
 Rotations::Rotations(Host& host, const model::ModelSpec& spec, int context) {
-  std::vector<std::pair<int, int>> made;
-  for (int i = 0; i < spec.n_layers(); ++i) {
-    const std::pair wanted(spec.layers[i].rotation, spec.rotated_dim(i));
-    const auto found = std::ranges::find(made, wanted);
-    of_layer_.push_back(found - made.begin());
-    if (found != made.end()) continue;
-    made.push_back(wanted);
-    const RopeTable rope(spec.rotations[wanted.first], wanted.second, context);
-    tables_.push_back(rotation_of(host, rope, context));
-  }
+  const RopeTables ropes(spec, context);
+  of_layer_ = ropes.places();
+  for (const RopeTable& rope : ropes.all()) tables_.push_back(rotation_of(host, rope, context));
 }
 
 std::vector<float> query_growth(const model::RopeConfig& rotation,

@@ -170,7 +170,12 @@ Status OpenClHost::build(std::string_view source) {
   return {};
 }
 
+// Drivers may crash or give other errors above their limit.
 uint64_t OpenClHost::allocate(size_t n) {
+  const auto most = number_of<uint64_t>(device_, opencl::kMaxMemAllocSize);
+  if (n > most)
+    throw std::runtime_error(fmt::format(
+        "{}: {} bytes in one buffer, expected at most {}, its driver's limit", name(), n, most));
   int32_t code = 0;
   Mem* const made = api().clCreateBuffer(context_, opencl::kMemReadWrite, n, nullptr, &code);
   for (const int32_t none : {opencl::kAllocationFailed, opencl::kOutOfResources,

@@ -27,7 +27,7 @@ void norm_columns(Host& host, const NormCall& call, const Values& weight, const 
   const auto n = static_cast<int32_t>(call.n);
   const bool has_bias = weight.n > call.n;
   PANDO_CHECK(x.n == y.n && x.width == y.width && call.first + call.n <= x.width);
-  PANDO_CHECK(weight.empty() || weight.n == call.n || weight.n == 2 * call.n);
+  PANDO_CHECK(weight.n == (call.norm == NORM_NONE ? 0 : has_bias ? 2 * call.n : call.n));
   const Arg args[] = {&y.values,
                       call.bias == nullptr ? nullptr : &call.bias->buffer,
                       &weight.buffer,

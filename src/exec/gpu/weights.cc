@@ -6,38 +6,25 @@
 #include "exec/gpu/attention.h"
 
 namespace pando::exec::gpu {
+namespace {
 
-const Values& WeightSet::values(Role role) const {
-  static const Values none;
-  const auto found = values_.find(role);
-  return found == values_.end() ? none : found->second;
-}
-
-const Stack& WeightSet::stack(Role role) const {
-  static const Stack none;
-  const auto found = stacks_.find(role);
-  return found == stacks_.end() ? none : found->second;
-}
-
-void WeightSet::copy(Host& host, const scalar::WeightSet& from) {
+void copy(Host& host, const scalar::WeightSet& from, WeightSet& to) {
   for (const auto& [role, values] : from.all_values())
-    values_[role] = Values::of(host, role == Role::kSinks ? sinks_in_base_2(values) : values);
-  for (const auto& [role, stack] : from.all_stacks())
-    for (const scalar::Matrix& matrix : stack) stacks_[role].push_back(Matrix::pack(host, matrix));
+    to.set(role, Values::of(host, role == Role::kSinks ? sinks_in_base_2(values) : values));
+  for (const auto& [role, matrices] : from.all_stacks()) {
+    Stack stack;
+    for (const scalar::Matrix& matrix : matrices) stack.push_back(Matrix::pack(host, matrix));
+    to.set(role, std::move(stack));
+  }
 }
 
-size_t WeightSet::bytes() const {
-  size_t sum = 0;
-  for (const auto& [role, stack] : stacks_)
-    for (const Matrix& matrix : stack) sum += matrix.bytes();
-  return sum;
+void copy_layer(Host& host, const scalar::LayerWeights& from, LayerWeights& to) {
+  copy(host, from, to);
+  to.experts.resize(from.experts.size());
+  for (size_t i = 0; i < to.experts.size(); ++i) copy(host, from.experts[i], to.experts[i]);
 }
 
-void LayerWeights::copy_layer(Host& host, const scalar::LayerWeights& from) {
-  copy(host, from);
-  experts.resize(from.experts.size());
-  for (size_t i = 0; i < experts.size(); ++i) experts[i].copy(host, from.experts[i]);
-}
+}  // namespace
 
 size_t Weights::bytes() const {
   size_t sum = ends.bytes();
@@ -57,12 +44,12 @@ Result<Weights> Weights::load(Host& host, const model::ModelSpec& spec,
   const auto take = [&](scalar::Weights& from, int layer) {
     const std::lock_guard lock(turn);
     if (layer < 0) {
-      ends.copy(host, from.ends);
+      copy(host, from.ends, ends);
       from.ends.drop_stacks();
       return;
     }
     layers.resize(from.layers.size());
-    layers[layer].copy_layer(host, from.layers[layer]);
+    copy_layer(host, from.layers[layer], layers[layer]);
     from.layers[layer].drop_stacks();
     from.layers[layer].experts.clear();
   };

@@ -1,8 +1,6 @@
 // The weights of a model in the memory of a host.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,31 +12,16 @@
 #include "exec/gpu/products.h"
 #include "exec/gpu/values.h"
 #include "exec/scalar/weights.h"
+#include "exec/weight_set.h"
 
 namespace pando::exec::gpu {
 
 using model::Role;
 
-// Weights by their roles.
-class WeightSet {
- public:
-  // Empty if there is no weight of this role.
-  const Values& values(Role role) const;
-  const Stack& stack(Role role) const;
-
-  // Copies all weights of `from`.
-  void copy(Host& host, const scalar::WeightSet& from);
-  size_t bytes() const;  // of matrices
-
- private:
-  std::map<Role, Values> values_;
-  std::map<Role, Stack> stacks_;
-};
+using WeightSet = exec::WeightSet<Values, Stack>;
 
 struct LayerWeights : WeightSet {
   std::vector<WeightSet> experts;  // [n_experts] of a mixture
-
-  void copy_layer(Host& host, const scalar::LayerWeights& from);
 };
 
 // Immutable once loaded. The host is used by one executor at a time.

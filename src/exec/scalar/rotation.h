@@ -1,9 +1,7 @@
 // The rotations of a model's layers: docs/arithmetic.md, "Rotary embedding".
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "contract/model_spec.h"
 #include "exec/rope.h"
@@ -13,13 +11,12 @@ namespace pando::exec::scalar {
 class Rotations {
  public:
   // context: positions of the longest sequence.
-  Rotations(const model::ModelSpec& spec, int context);
+  Rotations(const model::ModelSpec& spec, int context) : tables_(spec, context) {}
   // x: [spec.rotated_dim(layer)], at position pos.
   void turn(int layer, uint32_t pos, float* x) const;
 
  private:
-  std::vector<RopeTable> tables_;  // one for each rotation and size of heads
-  std::vector<size_t> of_layer_;   // [n_layers], index into tables_
+  RopeTables tables_;
 };
 
 }  // namespace pando::exec::scalar

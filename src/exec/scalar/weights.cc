@@ -5,31 +5,6 @@
 
 namespace pando::exec::scalar {
 
-const Values& WeightSet::values(Role role) const {
-  static const Values none;
-  const auto found = values_.find(role);
-  return found == values_.end() ? none : found->second;
-}
-
-const Stack& WeightSet::stack(Role role) const {
-  static const Stack none;
-  const auto found = stacks_.find(role);
-  return found == stacks_.end() ? none : found->second;
-}
-
-const Matrix& WeightSet::matrix(Role role) const {
-  const Stack& all = stack(role);
-  PANDO_CHECK(all.size() == 1);
-  return all.front();
-}
-
-size_t WeightSet::bytes() const {
-  size_t sum = 0;
-  for (const auto& [role, stack] : stacks_)
-    for (const Matrix& matrix : stack) sum += matrix.bytes();
-  return sum;
-}
-
 size_t Weights::bytes() const {
   size_t sum = ends.bytes();
   for (const LayerWeights& layer : layers) {

@@ -12,33 +12,14 @@
 #include "contract/share.h"
 #include "contract/tensor_source.h"
 #include "exec/scalar/matrix.h"
+#include "exec/weight_set.h"
 
 namespace pando::exec::scalar {
 
 using model::Role;
 using Values = std::vector<float>;
 
-// Weights by their use. Any thread may read.
-class WeightSet {
- public:
-  // Empty if there is none.
-  const Values& values(Role role) const;
-  const Stack& stack(Role role) const;
-  // The only one of a stack.
-  const Matrix& matrix(Role role) const;
-
-  const std::map<Role, Values>& all_values() const { return values_; }
-  const std::map<Role, Stack>& all_stacks() const { return stacks_; }
-  void drop_stacks() { stacks_.clear(); }
-
-  void set(Role role, Values values) { values_[role] = std::move(values); }
-  void set(Role role, Stack stack) { stacks_[role] = std::move(stack); }
-  size_t bytes() const;  // of matrices
-
- private:
-  std::map<Role, Values> values_;
-  std::map<Role, Stack> stacks_;
-};
+using WeightSet = exec::WeightSet<Values, Stack>;
 
 struct LayerWeights : WeightSet {
   std::vector<WeightSet> experts;     // [n_experts] of a mixture

@@ -1,9 +1,7 @@
 // The rotations of a model's layers.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "contract/model_spec.h"
 #include "exec/cpu/kernel/kernels.h"
@@ -13,17 +11,16 @@ namespace pando::exec {
 
 class LayerRopes {
  public:
-  LayerRopes(const model::ModelSpec& spec, int context);
+  LayerRopes(const model::ModelSpec& spec, int context) : tables_(spec, context) {}
 
   // Rotates the channels of x, [spec.rotated_dim(layer)].
   void turn(const kernel::Kernels& kernels, int layer, uint32_t pos, float* x) const {
-    const RopeTable& rope = tables_[of_layer_[layer]];
+    const RopeTable& rope = tables_.of_layer(layer);
     kernels.rope(x, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
   }
 
  private:
-  std::vector<RopeTable> tables_;  // one for each rotation and size of heads
-  std::vector<size_t> of_layer_;   // [n_layers], index into tables_
+  RopeTables tables_;
 };
 
 }  // namespace pando::exec

@@ -33,7 +33,12 @@ typedef uint4 u32x4;
 #else
 #define UNROLL _Pragma("unroll")
 #endif
+#if defined(__AMDGCN__)
+// A call of fma(a, b, 0) would become a * b, which may be -0.
+#define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#else
 #define FMA(a, b, c) fma((float)(a), (float)(b), (float)(c))
+#endif
 #define F32_OF_BITS(x) as_float((u32)(x))
 #define BITS_OF_F32(x) as_uint((float)(x))
 #define DIV(a, b) ((float)(a) / (float)(b))
@@ -47,13 +52,9 @@ DEVICE u16 narrow_f16(float x) {
   return bits;
 }
 
-#elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)  // ------- CUDA, HIP
-#if defined(__CUDACC__)
+#elif defined(__CUDACC__)  // ------------------------------------------------------- CUDA C++
 #define PANDO_PTX 1
 #define ASM asm  // NVRTC knows no other name
-#else
-#pragma clang fp contract(off)
-#endif
 typedef unsigned char u8;
 typedef signed char s8;
 typedef unsigned short u16;
@@ -70,14 +71,13 @@ typedef uint4 u32x4;
 #define GROUP(d) ((s32)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define BARRIER() __syncthreads()
 #define UNROLL _Pragma("unroll")
+#define FMA(a, b, c) __fmaf_rn(a, b, c)
 #define F32_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_F32(x) __float_as_uint(x)
-#define ABSF(x) fabsf(x)
-#define ROUND_EVEN(x) rintf(x)
-#if defined(__CUDACC__)
-#define FMA(a, b, c) __fmaf_rn(a, b, c)
 #define DIV(a, b) __fdiv_rn(a, b)
 #define SQRT(x) __fsqrt_rn(x)
+#define ABSF(x) fabsf(x)
+#define ROUND_EVEN(x) rintf(x)
 DEVICE float widen_f16(u16 x) {
   float wide;
   ASM("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
@@ -88,13 +88,43 @@ DEVICE u16 narrow_f16(float x) {
   ASM("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
-#else
+
+#elif defined(__HIPCC__)  // --------------------------------- HIP: builtins of clang, no headers
+#pragma clang fp contract(off)
+typedef unsigned char u8;
+typedef signed char s8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+struct alignas(16) u32x4 {
+  u32 x, y, z, w;
+};
+#define KERNEL(threads) extern "C" __attribute__((global, launch_bounds(threads)))
+#define DEVICE static inline __attribute__((device, always_inline))
+#define GLOBAL
+#define LOCAL
+#define SHARED(type, name, dimensions) static __attribute__((shared)) type name dimensions
+#define THREAD ((s32)__builtin_amdgcn_workitem_id_x())
+#define GROUP(d)                                        \
+  ((s32)((d) == 0   ? __builtin_amdgcn_workgroup_id_x() \
+         : (d) == 1 ? __builtin_amdgcn_workgroup_id_y() \
+                    : __builtin_amdgcn_workgroup_id_z()))
+#define BARRIER()                                                                       \
+  (__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"), __builtin_amdgcn_s_barrier(), \
+   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"))
+#define UNROLL _Pragma("unroll")
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define F32_OF_BITS(x) __builtin_bit_cast(float, (u32)(x))
+#define BITS_OF_F32(x) __builtin_bit_cast(u32, (float)(x))
 #define DIV(a, b) ((float)(a) / (float)(b))
-#define SQRT(x) __builtin_sqrtf(x)
+// __builtin_sqrtf is one instruction, and inexact.
+extern "C" __attribute__((device, const)) float __ocml_sqrt_f32(float);
+#define SQRT(x) __ocml_sqrt_f32(x)
+#define ABSF(x) __builtin_fabsf(x)
+#define ROUND_EVEN(x) __builtin_rintf(x)
 DEVICE float widen_f16(u16 x) { return (float)__builtin_bit_cast(_Float16, x); }
 DEVICE u16 narrow_f16(float x) { return __builtin_bit_cast(u16, (_Float16)x); }
-#endif
 
 #else  // ------------------------------------------------------------------------ emulation
 #include "exec/gpu/kernels/emulate.h"
