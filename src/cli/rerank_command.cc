@@ -189,13 +189,15 @@ Command add_rerank(CLI::App& app) {
       "template\n"
       "starts with the query, all documents of a query share it. If it starts with the document, "
       "all\n"
-      "queries for a document share it.\n" +
+      "queries for a document share it.\n"
+      "A classifier with one label scores the pair of query and document itself, without a prompt "
+      "or mass.\n" +
       std::string(kEscapesHelp) +
       "Example:\n"
       "  pando rerank --model MODEL --input queries.jsonl --output ranks.jsonl --trec-run run.txt\n"
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
       "\"text\": \"...\"}]}\n"
-      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, ...], "
+      "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"?}, ...], "
       "\"prompt_tokens\", \"cut_tokens\"?}; mass is\n"
       "p(yes) + p(no): if it is small, the model would answer something else, and the score means "
       "little.");

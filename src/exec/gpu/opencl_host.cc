@@ -74,7 +74,8 @@ Offer offer_of(opencl::DeviceId* device) {
   return {fmt::format("{}, driver {}", text_of(device, opencl::kDeviceName),
                       text_of(device, opencl::kDriverVersion)),
           number_of<uint64_t>(device, opencl::kGlobalMemSize), refusal_of(device),
-          number_of<uint32_t>(device, opencl::kHostUnifiedMemory) == 0};
+          number_of<uint32_t>(device, opencl::kHostUnifiedMemory) == 0,
+          number_of<uint64_t>(device, opencl::kMaxMemAllocSize)};
 }
 
 std::string build_options(opencl::DeviceId* device) {
@@ -178,8 +179,12 @@ uint64_t OpenClHost::allocate(size_t n) {
         "{}: {} bytes in one buffer, expected at most {}, its driver's limit", name(), n, most));
   int32_t code = 0;
   Mem* const made = api().clCreateBuffer(context_, opencl::kMemReadWrite, n, nullptr, &code);
-  for (const int32_t none : {opencl::kAllocationFailed, opencl::kOutOfResources,
-                             opencl::kOutOfHostMemory, opencl::kInvalidBufferSize})
+  if (code == opencl::kInvalidBufferSize)
+    throw std::runtime_error(fmt::format("a buffer has {} bytes, expected at most {} on {}", n,
+                                         number_of<uint64_t>(device_, opencl::kMaxMemAllocSize),
+                                         name()));
+  for (const int32_t none :
+       {opencl::kAllocationFailed, opencl::kOutOfResources, opencl::kOutOfHostMemory})
     if (code == none) throw std::bad_alloc();
   check(code, "clCreateBuffer");
   return reinterpret_cast<uint64_t>(made);
