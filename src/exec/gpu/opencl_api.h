@@ -60,7 +60,7 @@ const Api& api();
 
 // Values of CL/cl.h.
 inline constexpr int32_t kAllocationFailed = -4, kOutOfResources = -5, kOutOfHostMemory = -6,
-                         kInvalidBufferSize = -61, kNoPlatform = -1001;  // the last: of the loader
+                         kNoPlatform = -1001;  // the last: of the loader
 inline constexpr uint64_t kAllDevices = 0xFFFFFFFF, kCpuType = 1 << 1, kGpuType = 1 << 2;
 inline constexpr uint32_t kDeviceType = 0x1000, kMaxMemAllocSize = 0x1010, kSingleFpConfig = 0x101B,
                           kGlobalMemSize = 0x101F, kCompilerAvailable = 0x1028,

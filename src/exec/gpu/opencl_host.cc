@@ -179,10 +179,6 @@ uint64_t OpenClHost::allocate(size_t n) {
         "{}: {} bytes in one buffer, expected at most {}, its driver's limit", name(), n, most));
   int32_t code = 0;
   Mem* const made = api().clCreateBuffer(context_, opencl::kMemReadWrite, n, nullptr, &code);
-  if (code == opencl::kInvalidBufferSize)
-    throw std::runtime_error(fmt::format("a buffer has {} bytes, expected at most {} on {}", n,
-                                         number_of<uint64_t>(device_, opencl::kMaxMemAllocSize),
-                                         name()));
   for (const int32_t none :
        {opencl::kAllocationFailed, opencl::kOutOfResources, opencl::kOutOfHostMemory})
     if (code == none) throw std::bad_alloc();

@@ -198,7 +198,10 @@ std::optional<ask::HttpError> ModelShelf::try_load(Entry& entry) {
     const std::lock_guard lock(mutex_);
     n_left = n_free() - n_weights;
   }
-  const size_t room = recipe.kv_memory > 0 ? recipe.kv_memory : std::max(*least, n_left / 2);
+  constexpr size_t kWholeTexts = 4;  // nothing of a text is kept
+  const size_t useful = loaded->model->info().gives_logits ? n_left : kWholeTexts * *least;
+  const size_t room =
+      recipe.kv_memory > 0 ? recipe.kv_memory : std::max(*least, std::min(n_left / 2, useful));
   Result<std::shared_ptr<ServedModel>> served =
       open_served(recipe, std::move(*loaded), room, shared_);
   if (!served) return failed(served.error());
