@@ -157,6 +157,10 @@ class Removal {
     if (failure_)
       return in_file(repository_.folder().string(),
                      io_error("cannot be removed: {}", failure_.message()));
+    if (is_busy_)
+      return in_file(repository_.folder().string(),
+                     make_error(ErrorCode::kUnavailable,
+                                "is being fetched by another process, whose files stay"));
     return removed_;
   }
 
@@ -165,7 +169,7 @@ class Removal {
   uintmax_t erase(const fs::path& path) {
     std::error_code failure;
     const uintmax_t n = fs::remove_all(path, failure);
-    if (failure) failure_ = failure;
+    note(failure);
     return failure ? 0 : n;
   }
 
@@ -173,9 +177,16 @@ class Removal {
   bool erase_empty(const fs::path& folder) {
     std::error_code failure;
     fs::remove(folder, failure);
-    if (failure == std::errc::directory_not_empty) return false;
-    if (failure) failure_ = failure;
-    return true;
+    note(failure);
+    return failure != std::errc::directory_not_empty;
+  }
+
+  // Only another process puts something into a folder that is being removed.
+  void note(const std::error_code& failure) {
+    if (failure == std::errc::directory_not_empty)
+      is_busy_ = true;
+    else if (failure)
+      failure_ = failure;
   }
 
   void remove_unneeded(std::span<const fs::path> blobs) {
@@ -208,6 +219,7 @@ class Removal {
   const CachedRepository& repository_;
   Removed removed_;
   std::error_code failure_;
+  bool is_busy_ = false;
 };
 
 }  // namespace
