@@ -180,7 +180,7 @@ TEST_F(ModelSetTest, WhatAModelCanDoStaysKnownWhenItIsPutAway) {
   text_of("qwen", "Hello");
   EXPECT_EQ(states(), "loaded unloaded");
   EXPECT_EQ(get("/v1/models/bert").json()["capabilities"], Json::array({"embedding"}));
-  EXPECT_EQ(get("/v1/models/qwen").json()["capabilities"], Json::array({"completion"}));
+  EXPECT_EQ(get("/v1/models/qwen").json()["capabilities"], Json::array({"completion", "chat"}));
 }
 
 TEST_F(ModelSetTest, ARequestHasToNameAModel) {
