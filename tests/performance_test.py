@@ -20,7 +20,8 @@ def run(source: pathlib.Path, tool: str, *arguments: object) -> tuple[int, str]:
 def copy_of(source: pathlib.Path, at: pathlib.Path) -> None:
     shutil.copytree(source / "docs/figures", at / "docs/figures", dirs_exist_ok=True)
     (at / "lab/docs").mkdir(parents=True, exist_ok=True)
-    for name in ("README.md", "docs/performance.md", "lab/docs/performance-papers.md", "docs/questions-per-document.svg"):
+    for name in ("README.md", "docs/performance.md", "docs/encoders.md", "lab/docs/performance-papers.md",
+                 "docs/questions-per-document.svg"):
         shutil.copy(source / name, at / name)
 
 

@@ -19,7 +19,7 @@ import gguf
 import numpy as np
 
 from expert_tensors import add_expert_keys, split_experts
-from hybrid_gguf import paired, read_tensors
+from hybrid_gguf import finish, paired, read_tensors
 
 Arch = gguf.MODEL_ARCH
 ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": Arch.OLMO2, "granite": Arch.GRANITE,
@@ -199,10 +199,7 @@ def main():
     add_keys(writer, config)
     for name, array in tensors(config, directory / "model.safetensors"):
         writer.add_tensor(name, array)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import sys
 import gguf
 import numpy as np
 
-from hybrid_gguf import read_tensors
+from hybrid_gguf import finish, read_tensors
 
 Arch = gguf.MODEL_ARCH
 ARCHITECTURES = {"bert": Arch.BERT, "roberta": Arch.BERT, "xlm-roberta": Arch.BERT, "distilbert": Arch.BERT,
@@ -147,10 +147,7 @@ def main():
     add_vocabulary(writer, directory, config)
     for name, array in tensors(config, directory / "model.safetensors"):
         writer.add_tensor(name, array)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 if __name__ == "__main__":

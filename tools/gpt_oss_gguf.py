@@ -15,6 +15,7 @@ import gguf
 import numpy as np
 
 from dense_gguf import add_keys
+from hybrid_gguf import finish
 
 EXPERTS = ".mlp.experts."
 
@@ -85,10 +86,7 @@ def main():
     writer.add_expert_feed_forward_length(config["intermediate_size"])
     for name, array, stored in all_tensors(config, directory / "model.safetensors"):
         writer.add_tensor(name, np.ascontiguousarray(array), raw_dtype=stored)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 if __name__ == "__main__":

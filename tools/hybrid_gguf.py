@@ -55,6 +55,14 @@ ARCHITECTURES = {"qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe", "lfm
                  "granitemoehybrid": "granitehybrid", "nemotron_h": "nemotron_h"}
 
 
+def finish(writer):
+    """Writes the file of a gguf.GGUFWriter."""
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def read_tensors(path):
     """(name, f32 array) of each tensor of a safetensors file."""
     with path.open("rb") as file:
@@ -216,10 +224,7 @@ def main():
         # Rows that are no whole number of blocks stay f32.
         kind = type_ if matrix and array.shape[-1] % gguf.GGML_QUANT_SIZES[type_][0] == 0 else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import sys
 import gguf
 import numpy as np
 
-from hybrid_gguf import read_tensors
+from hybrid_gguf import finish, read_tensors
 
 NAMES = {"self_attn.q_proj": "attn_q", "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm",
          "self_attn.q_b_proj": "attn_q_b", "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
@@ -121,10 +121,7 @@ def main():
     add_keys(writer, config, old)
     for name, array in tensors(config, directory / "model.safetensors", old):
         writer.add_tensor(name, np.ascontiguousarray(array))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/performance.md, lab/docs/performance-papers.md and README.md from docs/figures/*.csv.
+"""Writes the tables of docs/performance.md, docs/encoders.md, lab/docs/performance-papers.md and README.md from
+docs/figures/*.csv.
 
 usage: performance.py [--check] [ROOT]
 
@@ -22,7 +23,7 @@ import re
 import sys
 
 FIELDS = ["benchmark", "row", "engine", "value", "unit", "machine", "command", "commit"]
-DOCUMENTS = ["docs/performance.md", "lab/docs/performance-papers.md", "README.md"]
+DOCUMENTS = ["docs/performance.md", "docs/encoders.md", "lab/docs/performance-papers.md", "README.md"]
 BLOCK = re.compile(r"(?P<open><!-- figures (?P<spec>[^>]+?) -->\n)(?P<body>.*?)(?P<close><!-- end of figures -->)", re.S)
 # Text of the row; machine, benchmark and row; the engine, the other engine; the name of the other.
 HEADLINE = [

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pando/engine.h"
@@ -24,6 +25,11 @@ enum class LabelScores {
   kSigmoid,
   kSoftmax,
 };
+inline constexpr std::pair<std::string_view, LabelScores> kLabelScoresNames[] = {
+    {"model", LabelScores::kAsModel},
+    {"softmax", LabelScores::kSoftmax},
+    {"sigmoid", LabelScores::kSigmoid},
+    {"logits", LabelScores::kLogits}};
 
 // How labels of tokens become labels of words and phrases, with the names of the transformers
 // library.
@@ -34,6 +40,12 @@ enum class Aggregation {
   kAverage,  // or the likeliest label of the mean of its tokens' scores
   kMax,      // or that of its token with the highest score
 };
+inline constexpr std::pair<std::string_view, Aggregation> kAggregationNames[] = {
+    {"none", Aggregation::kNone},
+    {"simple", Aggregation::kSimple},
+    {"first", Aggregation::kFirst},
+    {"average", Aggregation::kAverage},
+    {"max", Aggregation::kMax}};
 
 struct ClassifyOptions {
   LabelScores scores = LabelScores::kAsModel;

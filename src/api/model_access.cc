@@ -19,5 +19,8 @@ const Result<model::RerankForm>& rerank_form_of(const Model& model) {
 const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Model& model) {
   return model.parts().head;
 }
+bool gives_logits(const Model& model) {
+  return !model.parts().files->config.both_ways && !model.parts().files->has_no_head;
+}
 
 }  // namespace pando

@@ -24,5 +24,7 @@ const Result<model::EmbeddingForm>& embedding_form_of(const Model& model);
 const Result<model::RerankForm>& rerank_form_of(const Model& model);
 // The head of a classifier; nothing: the model is none.
 const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Model& model);
+// False: its tokens see both ways, or its files have no LM head.
+bool gives_logits(const Model& model);
 
 }  // namespace pando

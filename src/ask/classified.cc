@@ -48,33 +48,14 @@ Json label_list(const std::vector<LabelScore>& labels) {
   return list;
 }
 
-Result<LabelScores> label_scores_named(std::string_view name) {
-  static constexpr std::pair<std::string_view, LabelScores> kNames[] = {
-      {"model", LabelScores::kAsModel},
-      {"logits", LabelScores::kLogits},
-      {"sigmoid", LabelScores::kSigmoid},
-      {"softmax", LabelScores::kSoftmax}};
-  return value_named(kNames, name);
-}
-
-Result<Aggregation> aggregation_named(std::string_view name) {
-  static constexpr std::pair<std::string_view, Aggregation> kNames[] = {
-      {"none", Aggregation::kNone},
-      {"simple", Aggregation::kSimple},
-      {"first", Aggregation::kFirst},
-      {"average", Aggregation::kAverage},
-      {"max", Aggregation::kMax}};
-  return value_named(kNames, name);
-}
-
 void read_label_fields(Fields& fields, const LabelFields& names, ClassifyOptions& options) {
   std::string scores = "model", aggregation = "simple";
   fields.integer(names.top, options.top);
   fields.text(names.scores, scores);
   fields.text(names.aggregation, aggregation);
   if (fields.has(names.top) && options.top < 1) fields.fail(names.top, options.top, "1 or more");
-  const Result<LabelScores> function = label_scores_named(scores);
-  const Result<Aggregation> way = aggregation_named(aggregation);
+  const Result<LabelScores> function = value_named(kLabelScoresNames, scores);
+  const Result<Aggregation> way = value_named(kAggregationNames, aggregation);
   if (function) options.scores = *function;
   if (way) options.aggregation = *way;
   if (!function) fields.fail(invalid_field(names.scores, "{}", function.error().message()));

@@ -12,10 +12,6 @@ namespace pando::ask {
 // [{"label", "score"}, ...]
 Json label_list(const std::vector<LabelScore>& labels);
 
-// The names of LabelScores and of Aggregation in options; kInvalidArgument for others.
-Result<LabelScores> label_scores_named(std::string_view name);
-Result<Aggregation> aggregation_named(std::string_view name);
-
 // Fields that say which labels a text gets.
 struct LabelFields {
   const char *top, *scores, *aggregation;  // their names

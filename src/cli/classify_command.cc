@@ -1,6 +1,5 @@
 // `pando classify`.
 #include <memory>
-#include <string>
 
 #include "cli/commands.h"
 #include "cli/run_batches.h"
@@ -17,20 +16,16 @@ Command add_classify(CLI::App& app) {
   app.add_option("--top", classify.top, "Give only this many labels of each text; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
-  auto scores = std::make_shared<std::string>("model");
-  app.add_option("--scores", *scores,
-                 "Scores of labels: as the model's files say (model), probabilities of one label "
-                 "among all (softmax), of each label by itself (sigmoid), or logits")
-      ->check(one_of({"model", "softmax", "sigmoid", "logits"}))
-      ->capture_default_str();
-  auto aggregation = std::make_shared<std::string>("simple");
-  app.add_option("--aggregation", *aggregation,
-                 "How labels of tokens become labels of words and phrases: each token by itself "
-                 "(none), neighbours of one label joined (simple), after each word has the label "
-                 "of its first token (first), of the mean of its tokens' scores (average), or of "
-                 "its token with the highest score (max)")
-      ->check(one_of({"none", "simple", "first", "average", "max"}))
-      ->capture_default_str();
+  add_named_option(app, "--scores", classify.scores, kLabelScoresNames,
+                   "Scores of labels: as the model's files say (model), probabilities of one label "
+                   "among all (softmax), of each label by itself (sigmoid), or logits")
+      ->default_str("model");
+  add_named_option(app, "--aggregation", classify.aggregation, kAggregationNames,
+                   "How labels of tokens become labels of words and phrases: each token by itself "
+                   "(none), neighbours of one label joined (simple), after each word has the label "
+                   "of its first token (first), of the mean of its tokens' scores (average), or of "
+                   "its token with the highest score (max)")
+      ->default_str("simple");
   app.footer(
       "Example:\n"
       "  pando classify --model MODEL --input texts.jsonl --output labels.jsonl\n"
@@ -41,21 +36,7 @@ Command add_classify(CLI::App& app) {
       "\"cut_tokens\"?}; of classifiers of tokens {\"id\", \"entities\": [{\"label\", \"score\", "
       "\"text\", \"start\",\n"
       "\"end\"}, ...], \"prompt_tokens\", \"cut_tokens\"?}.");
-  return [options, scores, aggregation] {
-    constexpr std::pair<const char*, LabelScores> kScores[] = {{"softmax", LabelScores::kSoftmax},
-                                                               {"sigmoid", LabelScores::kSigmoid},
-                                                               {"logits", LabelScores::kLogits}};
-    constexpr std::pair<const char*, Aggregation> kWays[] = {{"none", Aggregation::kNone},
-                                                             {"first", Aggregation::kFirst},
-                                                             {"average", Aggregation::kAverage},
-                                                             {"max", Aggregation::kMax}};
-    ClassifyOptions& asked = options->batch.classify;
-    for (const auto& [name, value] : kScores)
-      if (*scores == name) asked.scores = value;
-    for (const auto& [name, value] : kWays)
-      if (*aggregation == name) asked.aggregation = value;
-    return run_batches(*options);
-  };
+  return [options] { return run_batches(*options); };
 }
 
 }  // namespace pando::cli

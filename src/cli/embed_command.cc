@@ -7,6 +7,14 @@
 #include "cli/run_options.h"
 
 namespace pando::cli {
+namespace {
+
+constexpr std::pair<std::string_view, EmbedOutput> kOutputNames[] = {
+    {"text", EmbedOutput::kVector},
+    {"tokens", EmbedOutput::kTokens},
+    {"weights", EmbedOutput::kWeights}};
+
+}  // namespace
 
 Command add_embed(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
@@ -14,18 +22,14 @@ Command add_embed(CLI::App& app) {
   add_engine_options(app, *options);
   add_output_options(app, *options);
   EmbedOptions& embed = options->batch.embed;
-  auto vectors = std::make_shared<std::string>("text");
-  app.add_option("--vectors", *vectors,
-                 "One vector for each text (text), a vector for each of its tokens (tokens), or a "
-                 "weight for each different token (weights), if the model's files have them")
-      ->check(one_of({"text", "tokens", "weights"}))
-      ->capture_default_str();
-  auto pooling = std::make_shared<std::string>();
-  app.add_option("--pooling", *pooling,
-                 "Hidden states to use: the last or the first (cls) token's, or the mean, the "
-                 "maximum or another sum over all tokens (default: what the model's files say, "
-                 "otherwise last, or mean if tokens see those after them)")
-      ->check(one_of({"last", "mean", "cls", "max", "mean_sqrt_len", "weighted_mean"}));
+  add_named_option(app, "--vectors", embed.output, kOutputNames,
+                   "One vector for each text (text), a vector for each of its tokens (tokens), or a "
+                   "weight for each different token (weights), if the model's files have them")
+      ->default_str("text");
+  add_named_option(app, "--pooling", embed.pooling, kPoolingNames,
+                   "Hidden states to use: the last or the first (cls) token's, or the mean, the "
+                   "maximum or another sum over all tokens (default: what the model's files say, "
+                   "otherwise last, or mean if tokens see those after them)");
   app.add_flag_function(
       "--normalize,!--no-normalize", [&embed](int64_t count) { embed.normalise = count > 0; },
       "Scale vectors to length 1, or leave them as they are (default: what the model's files say, "
@@ -54,14 +58,7 @@ Command add_embed(CLI::App& app) {
              "\"input_type\"?: \"...\"};\n"
              "tables: a column named text.\n"
              "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\", \"cut_tokens\"?}.");
-  return [options, pooling, vectors] {
-    EmbedOutput& output = options->batch.embed.output;
-    if (*vectors == "tokens") output = EmbedOutput::kTokens;
-    if (*vectors == "weights") output = EmbedOutput::kWeights;
-    for (const auto& [name, value] : kPoolingNames)
-      if (*pooling == name) options->batch.embed.pooling = value;
-    return run_batches(*options);
-  };
+  return [options] { return run_batches(*options); };
 }
 
 }  // namespace pando::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/model_path.h"
@@ -69,6 +70,19 @@ CLI::Validator not_empty(const std::string& expected = "a path");
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
+// An option whose text is a name of the table; the option sets `value`.
+template <class Value, size_t N>
+CLI::Option* add_named_option(CLI::App& app, const std::string& option, Value& value,
+                              const std::pair<std::string_view, Value> (&table)[N],
+                              const std::string& help) {
+  std::vector<std::string> names;
+  for (const auto& one : table) names.emplace_back(one.first);
+  const auto set = [&value, &table](const std::string& text) {
+    for (const auto& [name, known] : table)
+      if (name == text) value = known;
+  };
+  return app.add_option_function<std::string>(option, set, help)->check(one_of(std::move(names)));
+}
 CLI::Validator thread_number();  // 0: one per fast processor
 CLI::Validator seed_number();
 // A whole number from `least` on, without a sign.

@@ -214,6 +214,11 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_chat_template_option(app, o.model);
   add_tool_format_option(app, o.model);
   add_parallel_option(app, o.model);
+  app.get_option("--kv-memory")
+      ->description(
+          "Memory for keys and values, and for states of recurrent layers, such as 4GiB or 1.5g "
+          "(default: half of the free memory; with --models, half of what is left of --memory when "
+          "the model is loaded)");
   add_address_options(app, o);
   add_models_options(app, o);
   app.add_option(

@@ -40,6 +40,12 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
+// None behind a link.
+std::vector<fs::path> own_entries_of(const fs::path& folder) {
+  std::error_code failure;
+  return fs::is_symlink(folder, failure) ? std::vector<fs::path>() : entries_of(folder);
+}
+
 // Branches and tags of a repository that name this commit.
 std::vector<std::string> refs_of(const CachedRepository& repository, const std::string& commit) {
   std::vector<std::string> refs = names_below(repository.folder() / "refs");
@@ -96,12 +102,12 @@ class Removal {
 
   // Removes the links that fit `choice`, or the snapshot if it is empty. False: nothing fits.
   bool remove_from(const fs::path& snapshot, const ModelId& id) {
-    if (id.choice.empty()) return fs::remove_all(snapshot, failure_) > 0;
+    if (id.choice.empty()) return erase(snapshot) > 0;
     std::error_code failure;
     if (fs::is_symlink(snapshot, failure)) return false;  // its files are outside the cache
     const Result<ChosenFiles> files = choose_files(id, names_below(snapshot), Need::kModel);
     if (!files) return false;
-    for (const std::string& name : files->weights) fs::remove(snapshot / name, failure_);
+    for (const std::string& name : files->weights) erase(snapshot / name);
     // Removes folders that are empty now.
     for (fs::path at = (snapshot / files->weights[0]).parent_path(); at != snapshot.parent_path();
          at = at.parent_path()) {
@@ -117,31 +123,72 @@ class Removal {
     std::error_code failure;
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
       if (repository_.commit_of(ref).empty())
-        fs::remove(repository_.folder() / "refs" / ref, failure_);
+        erase(repository_.folder() / "refs" / ref);
     for (const fs::path& listing : entries_of(repository_.listings()))
       if (!fs::exists(repository_.snapshot(listing.stem().string()), failure))
-        fs::remove(listing, failure_);
-    const std::vector<fs::path> blobs = entries_of(repository_.folder() / "blobs");
+        erase(listing);
+    const std::vector<fs::path> blobs = own_entries_of(repository_.folder() / "blobs");
     for (size_t at = 0; at < blobs.size(); at += kLocksAtOnce)
       remove_unneeded(std::span(blobs).subspan(at, std::min(kLocksAtOnce, blobs.size() - at)));
     for (const fs::path& path : entries_of(repository_.folder()))
-      if (is_left_over(path)) fs::remove(path, failure_);
+      if (is_left_over(path)) erase(path);
   }
 
-  void remove_all() {
-    for (const fs::path& blob : entries_of(repository_.folder() / "blobs")) count(blob);
-    fs::remove_all(repository_.folder(), failure_);
-    fs::remove_all(repository_.locks(), failure_);
+  // Removes the folders of a model without contents. Stops if another process begins to fetch it.
+  void remove_folders() {
+    const fs::path& folder = repository_.folder();
+    for (const char* name : {"blobs", "snapshots"})
+      if (!erase_empty(folder / name)) return;
+    for (const fs::path& path : entries_of(folder)) {
+      const std::string name = path.filename().string();
+      if (name == "blobs" || name == "snapshots") return;
+      erase(path);
+    }
+    if (!erase_empty(folder)) return;
+    for (const fs::path& path : entries_of(repository_.locks())) {
+      if (path == repository_.model_lock()) continue;
+      if (const Result<FileLock> lock = lock_now(path); lock) erase(path);
+    }
+    erase(repository_.model_lock());
+    erase_empty(repository_.locks());
   }
 
   Result<Removed> result() const {
     if (failure_)
       return in_file(repository_.folder().string(),
                      io_error("cannot be removed: {}", failure_.message()));
+    if (is_busy_)
+      return in_file(repository_.folder().string(),
+                     make_error(ErrorCode::kUnavailable,
+                                "is being fetched by another process, whose files stay"));
     return removed_;
   }
 
  private:
+  // Returns how many files and folders went.
+  uintmax_t erase(const fs::path& path) {
+    std::error_code failure;
+    const uintmax_t n = fs::remove_all(path, failure);
+    note(failure);
+    return failure ? 0 : n;
+  }
+
+  // False: the folder is not empty.
+  bool erase_empty(const fs::path& folder) {
+    std::error_code failure;
+    fs::remove(folder, failure);
+    note(failure);
+    return failure != std::errc::directory_not_empty;
+  }
+
+  // Only another process puts something into a folder that is being removed.
+  void note(const std::error_code& failure) {
+    if (failure == std::errc::directory_not_empty)
+      is_busy_ = true;
+    else if (failure)
+      failure_ = failure;
+  }
+
   void remove_unneeded(std::span<const fs::path> blobs) {
     std::map<fs::path, FileLock> locks;
     std::vector<fs::path> locked;
@@ -160,7 +207,7 @@ class Removal {
     for (const fs::path& blob : locked)
       if (!needed.contains(blob.filename().string())) {
         count(blob);
-        fs::remove(blob, failure_);
+        erase(blob);
       }
   }
 
@@ -172,6 +219,7 @@ class Removal {
   const CachedRepository& repository_;
   Removed removed_;
   std::error_code failure_;
+  bool is_busy_ = false;
 };
 
 }  // namespace
@@ -211,12 +259,9 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
   const Result<FileLock> lock = lock_now(repository.model_lock());
   if (!lock) return lock.error();
   if (Status status = check_locks(repository); !status) return status.error();
-  Removal removal(repository);
-  if (id.choice.empty() && revision.empty()) {
-    removal.remove_all();
-    return removal.result();
-  }
-  std::vector<fs::path> snapshots = entries_of(repository.folder() / "snapshots");
+  const bool is_whole = id.choice.empty() && revision.empty();
+  const fs::path folder = repository.folder() / "snapshots";
+  std::vector<fs::path> snapshots = own_entries_of(folder);
   if (!revision.empty()) {
     const std::string commit = repository.commit_of(revision);
     if (commit.empty())
@@ -224,15 +269,14 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
                        revision);
     snapshots = {repository.snapshot(commit)};
   }
-  bool any = false;
+  Removal removal(repository);
+  bool any = is_whole;
   for (const fs::path& snapshot : snapshots) any |= removal.remove_from(snapshot, id);
   if (!any)
     return not_found("'{}' is not in the local hub cache, in {}", id.text(),
                      repository.folder().string());
   removal.sweep();
-  const bool is_empty = entries_of(repository.folder() / "snapshots").empty() &&
-                        entries_of(repository.folder() / "blobs").empty();
-  if (is_empty) removal.remove_all();
+  if (is_whole || own_entries_of(folder).empty()) removal.remove_folders();
   return removal.result();
 }
 

@@ -197,7 +197,7 @@ Error offline(const HubAccess& access, const Sought& sought) {
 
 // `missing`: of a CachedModel.
 std::string lack_text(const std::optional<std::vector<std::string>>& missing) {
-  if (!missing) return "which another program fetched, and which may lack files";
+  if (!missing) return "of which no list of files is kept, so that some may be missing";
   return fmt::format("without {}", fmt::join(*missing, ", "));
 }
 

@@ -37,10 +37,12 @@ Error cannot_lock(const fs::path& path, int code) {
 Result<FileLock> FileLock::acquire(const fs::path& path, const std::function<bool()>& keep_waiting,
                                    Sharing sharing) {
   const int operation = sharing == Sharing::kShared ? LOCK_SH : LOCK_EX;
-  std::error_code failure;
-  fs::create_directories(path.parent_path(), failure);
   for (;;) {
+    std::error_code failure;
+    fs::create_directories(path.parent_path(), failure);
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
+    // Another process may have removed the empty folder.
+    if (descriptor < 0 && errno == ENOENT && !failure) continue;
     if (descriptor < 0) return cannot_lock(path, errno);
     FileLock lock(descriptor);
     while (flock(descriptor, operation | LOCK_NB) != 0) {

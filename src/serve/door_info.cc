@@ -21,6 +21,11 @@ bool embeds(const Model& model) {
   return form && form->pooling != Pooling::kNone;
 }
 
+bool is_classifier(const Model& model) {
+  const auto& head = classifier_head_of(model);
+  return head && head->has_value();
+}
+
 // "1.5B" or "135M"
 std::string count_text(int64_t n_parameters) {
   constexpr double kMillion = 1e6, kBillion = 1e9;
@@ -41,8 +46,10 @@ Json ollama_details(const Model& model) {
 }
 
 Json ollama_capabilities(const Model& model) {
-  if (embeds(model)) return Json::array({"embedding"});
-  Json list = Json::array({"completion"});
+  Json list = Json::array();
+  for (const std::string& name : model_capabilities(model))
+    if (name == "completion" || name == "embedding") list.push_back(name);
+  if (list != Json::array({"completion"})) return list;
   const auto& chat = chat_template_of(model);
   if (chat) list.push_back("tools");
   if (chat && chat->has_thinking_switch()) list.push_back("thinking");
@@ -51,6 +58,13 @@ Json ollama_capabilities(const Model& model) {
 }
 
 }  // namespace
+
+std::vector<std::string> model_capabilities(const Model& model) {
+  if (is_classifier(model)) return {"classification"};
+  if (embeds(model) || !gives_logits(model)) return {"embedding"};
+  if (!chat_template_of(model)) return {"completion"};
+  return {"completion", "chat"};
+}
 
 Result<HttpResponse> inference_info(Service& service, const HttpRequest&, const Json&) {
   const Model& model = service.engine.model();

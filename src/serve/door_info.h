@@ -1,11 +1,18 @@
 // Facts about the model and the server, as other servers' APIs tell them.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/json.h"
 #include "serve/http.h"
 #include "serve/service.h"
 
 namespace pando::serve {
+
+// What /v1/models says that a model was made for: "completion", "chat" (if it has a chat template),
+// "embedding", "classification".
+std::vector<std::string> model_capabilities(const Model& model);
 
 // GET /info of text-generation-inference and text-embeddings-inference.
 Result<HttpResponse> inference_info(Service& service, const HttpRequest& request, const Json& body);

@@ -44,7 +44,8 @@ Json model_object(const Service& service, const std::string& name) {
           {"object", "model"},
           {"created", service.started},
           {"owned_by", "pando"},
-          {"max_model_len", service.longest()}};
+          {"max_model_len", service.longest()},
+          {"capabilities", model_capabilities(service.engine.model())}};
 }
 
 Result<HttpResponse> models(Service& service, const HttpRequest&, const Json&) {

@@ -3,11 +3,14 @@
 
 usage: hub_cache_test.py PANDO
 """
+import concurrent.futures
+import contextlib
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -22,6 +25,29 @@ QUANTS = {"q4/x-Q4_K_M.gguf": WEIGHTS[:70_000], "x-Q8_0.gguf": WEIGHTS[:90_000],
 # Each with a commit of its own: the library removes revisions by their commits.
 FILES = {"org/quants": QUANTS, "org/demo": DEMO}
 FILES |= {name: DEMO | {"README.md": name.encode()} for name in ("org/private", "org/half", "org/locked")}
+
+
+def remove_beside(library, n_downloads):
+    """Removes a model again and again while the library downloads it: a download fails, or its files are right."""
+    over = threading.Event()
+
+    def remove():
+        while not over.is_set():
+            subprocess.run([PANDO, "remove", "org/demo"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        removals = threads.submit(remove)
+        try:
+            for _ in range(n_downloads):
+                with contextlib.suppress(OSError):
+                    for path in pathlib.Path(library.snapshot_download("org/demo")).iterdir():
+                        with contextlib.suppress(OSError):
+                            assert path.read_bytes() == DEMO[path.name], path
+        finally:
+            over.set()
+        removals.result()
+    path = pathlib.Path(library.snapshot_download("org/demo"))
+    assert {one.name: one.read_bytes() for one in path.iterdir()} == DEMO
 
 
 def main():
@@ -98,6 +124,7 @@ def main():
         except subprocess.TimeoutExpired:
             pass
     assert process.wait(60) == 0
+    remove_beside(library, 20)
     pando("remove", "org/demo")
     assert set(scanned()) == {"org/quants", "org/private", "org/half", "org/locked"}
     print(f"huggingface_hub {library.__version__}: one cache")

@@ -44,6 +44,6 @@ def server(pando, model, *options):
             process.stderr.close()
 
 
-def random_model(pando, out):
-    subprocess.run([pando, "make-model", "--shape", "tiny-qwen3", "--out", out, "--seed", "3"], check=True,
+def random_model(pando, out, shape="tiny-qwen3"):
+    subprocess.run([pando, "make-model", "--shape", shape, "--out", out, "--seed", "3"], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -42,6 +42,12 @@ struct Timed {
   double step_budget = 0;  // seconds on a machine where a step takes 2e-4 and a row 2e-5
 };
 
+// True if layers read keys of layers before them, which published techniques do not know.
+bool reads_others(const model::ModelConfig& config);
+// Room for n_pages of all layers. Layers with a window that give memory back get as much room, or
+// little more than one path needs.
+void set_memory(Scenario& s, size_t n_pages);
+
 // Sizes, planner, types, threads, chunking, memory, a random tree of prompts, order of arrival,
 // cancellations, repetition with a warm cache. kv_type: f32, f16 or bf16 is drawn where it is none.
 Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type);

@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <ctime>
 #include <fstream>
+#include <thread>
 
 #include "hub/cached_models.h"
 #include "hub/digest.h"
@@ -140,6 +142,32 @@ TEST_F(HubCache, AModelThatIsBeingFetchedIsNotRemoved) {
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(repository_.has(kCommit, "x"));
+}
+
+// The hub's own library locks one file after another, and nothing between them.
+TEST_F(HubCache, ARemovalLeavesAFileThatAnotherProgramBegan) {
+  constexpr int kFiles = 400;
+  std::atomic<bool> is_over{false};
+  int n_whole = 0, n_lost = 0;
+  std::thread other([&] {
+    for (int i = 0; i < kFiles; ++i) {
+      const auto lock = FileLock::acquire(repository_.lock(kEtag), [] { return true; });
+      std::error_code failure;
+      fs::create_directories(repository_.blob(kEtag).parent_path(), failure);
+      std::ofstream file(repository_.incomplete(kEtag));
+      if (!lock || !file) continue;  // the folder went before there was anything in it
+      file << "text";
+      file.close();
+      fs::rename(repository_.incomplete(kEtag), repository_.blob(kEtag), failure);
+      const bool is_there = !failure && fs::exists(repository_.blob(kEtag), failure);
+      ++(is_there ? n_whole : n_lost);
+    }
+    is_over = true;
+  });
+  while (!is_over) (void)remove_cached(folder_.path(), id_, "");
+  other.join();
+  EXPECT_EQ(n_lost, 0);
+  EXPECT_GT(n_whole, 0);
 }
 
 TEST_F(HubCache, ALinkTakesThePlaceOfAFile) {

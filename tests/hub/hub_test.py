@@ -320,7 +320,7 @@ class HubTest(unittest.TestCase):
         for reason, environment in {"HF_HUB_OFFLINE is set": {"HF_HUB_OFFLINE": "1"},
                                     "cannot be reached": {"HF_ENDPOINT": "http://127.0.0.1:9"}}.items():
             self.assertNotEqual(embed("org/pooled", says=reason, **environment), right)
-            embed("org/pooled", says="using what the cache has of it, which another program fetched, and which may lack files",
+            embed("org/pooled", says="using what the cache has of it, of which no list of files is kept, so that some may be missing",
                   **environment)
         self.assertEqual(embed("org/pooled"), right)
         self.assertEqual(self.names(snapshot), sorted(set(files) - {"README.md"}))

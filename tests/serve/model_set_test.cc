@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -78,8 +80,12 @@ class ModelSetTest : public ::testing::Test {
   }
 
   void start(size_t memory, serve::ServerOptions options = tiny_server_options()) {
+    start(memory, {&qwen_, &llama_, &phi_}, std::move(options));
+  }
+  void start(size_t memory, std::initializer_list<ScriptedModel*> models,
+             serve::ServerOptions options = tiny_server_options()) {
     std::vector<serve::ModelRecipe> recipes;
-    for (ScriptedModel* model : {&qwen_, &llama_, &phi_}) recipes.push_back(model->recipe());
+    for (ScriptedModel* model : models) recipes.push_back(model->recipe());
     auto set = serve::ModelSet::open(options, {.memory = memory}, std::move(recipes));
     ASSERT_TRUE(set.ok());
     auto server = serve::Server::open(std::unique_ptr<serve::Door>(std::move(*set)));
@@ -112,7 +118,7 @@ class ModelSetTest : public ::testing::Test {
   }
 
   ScriptedModel qwen_{"qwen", "tiny-qwen3"}, llama_{"llama", "tiny-llama"},
-      phi_{"org/phi", "tiny-phi3"};
+      phi_{"org/phi", "tiny-phi3"}, bert_{"bert", "tiny-bert"};
   std::unique_ptr<serve::Server> server_;
   std::thread thread_;
 };
@@ -164,6 +170,17 @@ TEST_F(ModelSetTest, AnEmbeddingModelStandsBesideAChatModel) {
             static_cast<size_t>(llama_.model->info().d_model));
   text_of("qwen", "Hello");
   EXPECT_EQ(states(), "loaded loaded unloaded");
+}
+
+TEST_F(ModelSetTest, WhatAModelCanDoStaysKnownWhenItIsPutAway) {
+  start(std::max(qwen_.n_bytes(), bert_.n_bytes()) + 1, {&qwen_, &bert_});  // room for one
+  EXPECT_FALSE(get("/v1/models/bert").json().contains("capabilities"));
+  const Json body = {{"model", "bert"}, {"input", "a text"}};
+  ASSERT_EQ(Client(server_->port()).post("/v1/embeddings", body).status, 200);
+  text_of("qwen", "Hello");
+  EXPECT_EQ(states(), "loaded unloaded");
+  EXPECT_EQ(get("/v1/models/bert").json()["capabilities"], Json::array({"embedding"}));
+  EXPECT_EQ(get("/v1/models/qwen").json()["capabilities"], Json::array({"completion", "chat"}));
 }
 
 TEST_F(ModelSetTest, ARequestHasToNameAModel) {

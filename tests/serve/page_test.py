@@ -25,7 +25,7 @@ from browser import CONTROL, ENTER, RIGHT, SPACE, TAB, browser
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data"
 sys.path.append(str(HERE.parent / "clients"))
-from server import server  # noqa: E402
+from server import random_model, server  # noqa: E402
 
 PANDO, MODEL, AXE = sys.argv[1:4]
 PICTURES = os.environ.get("PANDO_PICTURES")
@@ -354,25 +354,46 @@ class Page(unittest.TestCase):
 
 
 class SeveralModels(unittest.TestCase):
-    def test_the_model_that_is_chosen_is_asked(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-            for name in ("first", "org/second"):
-                file.write(f'[models."{name}"]\nmodel = {json.dumps(str(MODEL))}\nkv-memory = "256MiB"\n')
-            file.flush()
-            with server(PANDO, None, "--models", file.name, "--policy", "fcfs") as address, browser() as (one, _):
-                one.open(address)
-                one.wait("return document.getElementById('models').options.length === 2")
-                self.assertEqual(one.text("model"), "loaded when you ask")
-                one.run("const choice = document.getElementById('models'); choice.selectedIndex = 1;"
-                        " choice.dispatchEvent(new Event('change'));")
-                one.fill("document", "Velina works as a tailor.")
-                one.fill("questions", "What is the profession of Velina?")
-                one.run("document.getElementById('ask').requestSubmit()")
-                one.wait("return document.getElementById('ask-status').textContent === '1 answer: complete.'", 120)
-                with urllib.request.urlopen(address.rstrip("/") + "/v1/models") as response:
-                    models = json.load(response)["data"]
-                self.assertEqual([(model["id"], model["status"]["value"]) for model in models],
-                                 [("first", "unloaded"), ("org/second", "loaded")])
+    def choose(self, one, index, says):
+        one.run("const choice = document.getElementById('models'); choice.selectedIndex = arguments[0];"
+                " choice.dispatchEvent(new Event('change'));", index)
+        one.wait(f"return document.getElementById('model').textContent.startsWith({json.dumps(says)})")
+
+    def ask(self, one, says):
+        one.run("document.getElementById('ask').requestSubmit()")
+        one.wait(f"return document.getElementById('ask-status').textContent.includes({json.dumps(says)})", 120)
+
+    def test_the_model_that_is_chosen_is_asked_for_what_it_can_do(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        random_model(PANDO, folder / "vectors", "tiny-bert")
+        tables = folder / "models.toml"
+        paths = {"first": MODEL, "org/second": MODEL, "vectors": folder / "vectors"}
+        tables.write_text("".join(f'[models."{name}"]\nmodel = {json.dumps(str(path))}\nkv-memory = "256MiB"\n'
+                                  for name, path in paths.items()))
+        address = self.enterContext(server(PANDO, None, "--models", tables, "--policy", "fcfs"))
+        one, _ = self.enterContext(browser())
+        one.open(address)
+        one.wait("return document.getElementById('models').options.length === 3")
+        self.choose(one, 1, "unloaded")
+        one.fill("document", "Velina works as a tailor.")
+        one.fill("questions", "What is the profession of Velina?")
+        one.fill("max-tokens", "8")
+        self.ask(one, "1 answer: complete.")
+        one.wait("return document.getElementById('model').textContent.startsWith('loaded, a context of ')")
+        with urllib.request.urlopen(address.rstrip("/") + "/v1/models") as response:
+            models = json.load(response)["data"]
+        self.assertEqual([(model["id"], model["status"]["value"], model.get("capabilities")) for model in models],
+                         [("first", "unloaded", None), ("org/second", "loaded", ["completion", "chat"]),
+                          ("vectors", "unloaded", None)])
+        self.choose(one, 2, "unloaded")
+        one.click("tab-chat")
+        one.click("tab-questions")
+        self.ask(one, "0 of 1 answer: ")
+        one.wait("return document.getElementById('model').textContent.endsWith('gives embeddings, no text')")
+        self.assertTrue(one.run("return document.getElementById('main').hidden"))
+        self.choose(one, 1, "loaded")
+        self.assertFalse(one.run("return document.getElementById('main').hidden"))
+        one.click("tab-chat")
 
 
 class Keys(unittest.TestCase):

@@ -13,6 +13,7 @@
 
 #include "base/errors.h"
 #include "base/machine.h"
+#include "serve/door_info.h"
 #include "serve/model_names.h"
 
 namespace pando::serve {
@@ -113,6 +114,7 @@ std::vector<ModelShelf::Facts> ModelShelf::facts() const {
               .state = entry->state,
               .has_failed = entry->has_failed,
               .n_weight_bytes = entry->n_weight_bytes,
+              .capabilities = entry->capabilities,
               .n_loads = entry->n_loads,
               .n_failures = entry->n_failures,
               .n_open = entry->n_open,
@@ -205,8 +207,10 @@ std::optional<ask::HttpError> ModelShelf::try_load(Entry& entry) {
   Result<std::shared_ptr<ServedModel>> served =
       open_served(recipe, std::move(*loaded), room, shared_);
   if (!served) return failed(served.error());
+  std::vector<std::string> capabilities = model_capabilities((*served)->engine->model());
   const std::lock_guard lock(mutex_);
   entry.served = std::move(*served);
+  entry.capabilities = std::move(capabilities);
   return std::nullopt;
 }
 

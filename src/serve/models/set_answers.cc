@@ -32,6 +32,7 @@ Json set_object(const ModelSet& set, const Facts& facts) {
                  {"owned_by", "pando"},
                  {"status", std::move(status)}};
   if (facts.served) object["max_model_len"] = facts.served->service->longest();
+  if (!facts.capabilities.empty()) object["capabilities"] = facts.capabilities;
   return object;
 }
 

@@ -26,6 +26,13 @@ export function setModel(name) {
   model = name;
 }
 
+let watcher = () => {};
+
+// Has `watch` called with the promise of each stream's response.
+export function watchRequests(watch) {
+  watcher = watch;
+}
+
 // An error that the server answers with.
 export class ServerError extends Error {
   constructor(status, error) {
@@ -58,12 +65,14 @@ function dataOf(event) {
 export async function* events(path, body, signal) {
   const whole = {...body, stream: true, stream_options: {include_usage: true}, sharing: true};
   if (model) whole.model = model;
-  const response = await answered(path, {
+  const promise = answered(path, {
     method: "POST",
     signal,
     headers: {"Content-Type": "application/json"},
     body: JSON.stringify(whole),
   });
+  watcher(promise);
+  const response = await promise;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
