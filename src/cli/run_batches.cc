@@ -131,7 +131,16 @@ class BatchRun {
       if (!classify) return classify.error();
       o_.batch.classify = std::move(*classify);
     }
-    return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
+    if (o_.batch.task == BatchTask::kRerank) return prepare_rerank(model);
+    const bool needs_logits =
+        o_.batch.task == BatchTask::kAnswer || o_.batch.task == BatchTask::kScore;
+    return needs_logits ? check_logits(model) : Status();
+  }
+
+  static Status check_logits(const Model& model) {
+    if (model.info().gives_logits) return {};
+    return make_error(ErrorCode::kUnsupported,
+                      "the model's tokens see both ways, expected a model that writes text");
   }
 
   Status prepare_rerank(const Model& model) {
@@ -141,6 +150,7 @@ class BatchRun {
     o_.batch.rerank = std::move(*rerank);
     const RerankOptions& r = o_.batch.rerank;
     if (r.classifier) return {};
+    if (Status status = check_logits(model); !status) return status;
     std::string said;
     const auto say = [&](const char* name, const std::optional<std::string>& given,
                          const std::optional<std::string>& taken, const std::string& otherwise) {

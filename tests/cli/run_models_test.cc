@@ -45,6 +45,18 @@ TEST_F(RunModels, Chat) {
   EXPECT_TRUE(other.says("'other' is neither a file nor a chat template of the model")) << other;
 }
 
+// It is said before the first line is read.
+TEST_F(RunModels, AModelWhoseTokensSeeBothWaysWritesNoText) {
+  EXPECT_EQ(pando("make-model --shape tiny-bert --dtype f32 --out bert").code, kOk);
+  for (const char* command : {"run", "score", "rerank"}) {
+    const Finished refused =
+        pando(std::string(command) + " --model bert --kv-memory 16MiB --input good.jsonl");
+    EXPECT_EQ(refused.code, kFailed) << refused;
+    EXPECT_TRUE(refused.says("the model's tokens see both ways, expected a model that writes text"))
+        << refused;
+  }
+}
+
 TEST_F(RunModels, MakeModelThenRun) {
   EXPECT_EQ(
       pando("make-model --shape tiny-llama --dtype f32 --layers 1 --context 100 --out made").code,
