@@ -64,14 +64,7 @@ Offer offer_of(int device) {
 // The driver has a current context for each thread, so each call sets it.
 class CudaHost final : public Host {
  public:
-  explicit CudaHost(int device) : device_(device), name_(name_of(device)) {
-    check(api().cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
-    make_current();
-    check(api().cuStreamCreate(&stream_, cuda::kNonBlocking), "cuStreamCreate");
-    void* staging = nullptr;
-    check(api().cuMemAllocHost_v2(&staging, kStagingBytes), "cuMemAllocHost");
-    staging_ = static_cast<std::byte*>(staging);
-  }
+  explicit CudaHost(int device) : device_(device), name_(name_of(device)) {}
   ~CudaHost() override {
     if (context_ == nullptr) return;
     api().cuCtxSetCurrent(context_);
@@ -84,6 +77,8 @@ class CudaHost final : public Host {
   CudaHost(const CudaHost&) = delete;
   CudaHost& operator=(const CudaHost&) = delete;
 
+  // Called once, before all other calls. Throws std::runtime_error.
+  void start();
   Status build(std::string_view source);
 
   std::string name() const override { return name_; }
@@ -122,6 +117,15 @@ class CudaHost final : public Host {
   std::byte* staging_ = nullptr;            // [kStagingBytes], pinned
   size_t n_staged_ = 0;                     // bytes that copies may still be reading
 };
+
+void CudaHost::start() {
+  check(api().cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  make_current();
+  check(api().cuStreamCreate(&stream_, cuda::kNonBlocking), "cuStreamCreate");
+  void* staging = nullptr;
+  check(api().cuMemAllocHost_v2(&staging, kStagingBytes), "cuMemAllocHost");
+  staging_ = static_cast<std::byte*>(staging);
+}
 
 Status CudaHost::build(std::string_view source) {
   make_current();
@@ -216,6 +220,7 @@ Result<std::unique_ptr<Host>> open_cuda(size_t index, std::string_view source) {
   const Offer offer = offer_of(device);
   if (!offer.refusal.empty()) return unsupported("{}: {}", offer.description, offer.refusal);
   auto host = std::make_unique<CudaHost>(device);
+  host->start();
   if (Status status = host->build(source); !status) return status.error();
   return std::unique_ptr<Host>(std::move(host));
 }
