@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "cuda/driver_state.h"
@@ -17,8 +15,6 @@ using Address = unsigned long long;
 
 constexpr size_t kMostGroups = 65535, kMostGroupsX = 0x7fffffff, kMostThreads = 1024;
 constexpr size_t kMostShared = size_t{48} << 10;  // without an attribute of the function
-
-thread_local Context* current = nullptr;
 
 constexpr struct {
   int code;
@@ -37,35 +33,6 @@ constexpr struct {
     {kCaptureUnmatched, "the capture was not begun"},
     {kUpdateFailed, "the graph update was not performed"},
 };
-
-enum class Needs { kNothing, kContext, kNoCapture };
-
-// Breaks captures of this thread.
-bool breaks_capture() {
-  bool broken = false;
-  for (auto& [stream, owner] : state().streams)
-    if (stream->captured && stream->capturing == std::this_thread::get_id())
-      broken = stream->is_broken = true;
-  return broken;
-}
-
-// The code that a call returns at once; 0: it goes on.
-int enter(const char* function, Needs needs) {
-  State& all = state();
-  if (const auto found = all.failures.find(function); found != all.failures.end())
-    if (--found->second.first == 0) {
-      const int code = found->second.second;
-      all.failures.erase(found);
-      return code;
-    }
-  ++all.n_calls[function];
-  if (!all.is_initialised) return kNotInitialised;
-  if (needs == Needs::kNothing) return 0;
-  if (current != &all.context || all.n_retained == 0) return kInvalidContext;
-  if (all.lost != 0) return all.lost;
-  if (needs == Needs::kNoCapture && breaks_capture()) return kCaptureUnsupported;
-  return 0;
-}
 
 // Puts an operation into a stream, or into the graph that it captures.
 int push(Stream* stream, Operation operation) {
@@ -113,17 +80,7 @@ int launch(const Function* function, const unsigned (&groups)[3], unsigned n_thr
   return push(stream, std::move(launched));
 }
 
-template <class T>
-int destroy(Objects<T>& objects, T* object) {
-  return objects.remove(object) ? 0 : kInvalidValue;
-}
-
 }  // namespace
-
-#define DRIVER extern "C" PANDO_DRIVER int
-#define ENTER(needs)                         \
-  const std::lock_guard lock(state().mutex); \
-  if (const int code = enter(__func__, needs)) return code
 
 DRIVER cuInit(unsigned) {
   state().is_initialised = true;
@@ -185,7 +142,7 @@ DRIVER cuDevicePrimaryCtxRelease_v2(int) {
 }
 DRIVER cuCtxSetCurrent(Context* context) {
   ENTER(Needs::kNothing);
-  current = context;
+  set_current(context);
   return 0;
 }
 

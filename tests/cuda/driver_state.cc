@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::align_val_t kAlignment{256};
 
+thread_local Context* current = nullptr;
+
 int launch(const Operation& launched) {
   const std::vector<Parameter>& parameters = parameters_of(launched.kernel);
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -78,6 +80,33 @@ int carry_out(Stream& stream) {
   for (const Operation& one : pending)
     if (state().lost == 0) state().lost = carry_out_one(one);
   return state().lost;
+}
+
+void set_current(Context* context) { current = context; }
+
+bool breaks_capture() {
+  bool broken = false;
+  for (auto& [stream, owner] : state().streams)
+    if (stream->captured && stream->capturing == std::this_thread::get_id())
+      broken = stream->is_broken = true;
+  return broken;
+}
+
+int enter(const char* function, Needs needs) {
+  State& all = state();
+  if (const auto found = all.failures.find(function); found != all.failures.end())
+    if (--found->second.first == 0) {
+      const int code = found->second.second;
+      all.failures.erase(found);
+      return code;
+    }
+  ++all.n_calls[function];
+  if (!all.is_initialised) return kNotInitialised;
+  if (needs == Needs::kNothing) return 0;
+  if (current != &all.context || all.n_retained == 0) return kInvalidContext;
+  if (all.lost != 0) return all.lost;
+  if (needs == Needs::kNoCapture && breaks_capture()) return kCaptureUnsupported;
+  return 0;
 }
 
 Held held() {

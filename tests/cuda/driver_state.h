@@ -114,4 +114,23 @@ State& state();
 // Carries out what waits in the stream. Returns the first error.
 int carry_out(Stream& stream);
 
+// The context of this thread.
+void set_current(Context* context);
+// Breaks captures of this thread. False if there are none.
+bool breaks_capture();
+
+enum class Needs { kNothing, kContext, kNoCapture };
+// The code that a call returns at once; 0: it goes on.
+int enter(const char* function, Needs needs);
+
+template <class T>
+int destroy(Objects<T>& objects, T* object) {
+  return objects.remove(object) ? 0 : kInvalidValue;
+}
+
 }  // namespace pando::testing::cuda
+
+#define DRIVER extern "C" PANDO_DRIVER int
+#define ENTER(needs)                         \
+  const std::lock_guard lock(state().mutex); \
+  if (const int code = enter(__func__, needs)) return code

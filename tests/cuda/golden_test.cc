@@ -17,6 +17,8 @@ TEST(CudaGolden, IsTheHash) {
   ASSERT_NE(golden, std::end(kGoldenHashes));
   EXPECT_EQ(hash_of_cases(*golden, CaseDevice::kCuda), golden->hash);
   EXPECT_GT(cuda::n_calls("cuLaunchKernel"), 1000u);
+  EXPECT_GT(cuda::n_calls("cuGraphLaunch"), 10u);
+  EXPECT_GT(cuda::n_calls("cuGraphExecUpdate_v2"), 10u);
   EXPECT_EQ(cuda::held(), cuda::Held());
 }
 

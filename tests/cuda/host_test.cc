@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failures.h"
-#include "cuda/driver.h"
+#include "cuda/cuda_testing.h"
 #include "exec/gpu/cuda_host.h"
 #include "exec/gpu/gpu_devices.h"
 #include "exec/gpu/kernel_text.h"
@@ -20,49 +19,16 @@
 namespace pando::exec::gpu {
 namespace {
 
-namespace driver = ::pando::testing::cuda;
+using CudaHost = CudaTest;
 
-// Nothing is left of a test.
-class CudaHostTest : public ::testing::Test {
- protected:
-  void SetUp() override { driver::reset_counts(); }
-  void TearDown() override { EXPECT_EQ(driver::held(), driver::Held()); }
-
-  static std::unique_ptr<Host> open() { return open_cuda(0, kernel_text()).value(); }
-};
-
-// What `call` throws; "": nothing.
-template <class Call>
-std::string thrown_by(const Call& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return reason_of(error);
-  }
-  return "";
-}
-
-Rows rows_of(Host& host, const std::vector<float>& values) {
-  Rows rows;
-  rows.resize(host, 1, values.size());
-  host.write(rows.values, 0, values.data(), values.size() * sizeof(float));
-  return rows;
-}
-
-std::vector<float> values_of(Host& host, const Rows& rows) {
-  std::vector<float> values(rows.n * rows.width);
-  host.read(rows.values, 0, values.data(), values.size() * sizeof(float));
-  return values;
-}
-
-TEST_F(CudaHostTest, TheDeviceIsOffered) {
+TEST_F(CudaHost, TheDeviceIsOffered) {
   EXPECT_EQ(cuda_device().description(), "Test GPU, compute capability 9.0, driver for CUDA 13.0");
   EXPECT_EQ(cuda_device().own_memory_bytes(), driver::kMemory);
   EXPECT_EQ(cuda_device().refusal(), "");
   EXPECT_EQ(open_cuda(1, kernel_text()).error().message(), "CUDA has 1 devices, expected number 1");
 }
 
-TEST_F(CudaHostTest, StartTestPasses) {
+TEST_F(CudaHost, StartTestPasses) {
   const std::unique_ptr<Host> host = open();
   EXPECT_EQ(host->name(), "Test GPU");
   const Status status = start_test(*host);
@@ -70,7 +36,7 @@ TEST_F(CudaHostTest, StartTestPasses) {
   EXPECT_GT(driver::n_calls("cuLaunchKernel"), 200u);
 }
 
-TEST_F(CudaHostTest, MemoryKeepsWhatIsWritten) {
+TEST_F(CudaHost, MemoryKeepsWhatIsWritten) {
   const std::unique_ptr<Host> host = open();
   std::vector<uint8_t> bytes(size_t{9} << 20), read(bytes.size());  // more than is staged at once
   std::iota(bytes.begin(), bytes.end(), uint8_t{1});
@@ -92,7 +58,7 @@ TEST_F(CudaHostTest, MemoryKeepsWhatIsWritten) {
   EXPECT_EQ(driver::held().memory, 0u);
 }
 
-TEST_F(CudaHostTest, CallsOutsideMemoryAreErrors) {
+TEST_F(CudaHost, CallsOutsideMemoryAreErrors) {
   const std::unique_ptr<Host> host = open();
   const Buffer buffer(*host, 8);
   const uint64_t value = 0;
@@ -102,7 +68,7 @@ TEST_F(CudaHostTest, CallsOutsideMemoryAreErrors) {
   EXPECT_THROW(Buffer(*host, driver::kMemory), std::bad_alloc);
 }
 
-TEST_F(CudaHostTest, AReleasedBufferServesTheCallsBefore) {
+TEST_F(CudaHost, AReleasedBufferServesTheCallsBefore) {
   const std::unique_ptr<Host> host = open();
   Rows x = rows_of(*host, {1, 2, 3});
   scale_rows(*host, 2.0f, x);
@@ -112,7 +78,7 @@ TEST_F(CudaHostTest, AReleasedBufferServesTheCallsBefore) {
   EXPECT_EQ(thrown_by([&] { host->read(y.values, 0, nullptr, 0); }), "");
 }
 
-TEST_F(CudaHostTest, GridsOverTheLimitsAreErrors) {
+TEST_F(CudaHost, GridsOverTheLimitsAreErrors) {
   const std::unique_ptr<Host> host = open();
   const Rows x = rows_of(*host, {1});
   const Arg args[] = {&x.values, int32_t{1}, 1.0f};
@@ -128,7 +94,7 @@ TEST_F(CudaHostTest, GridsOverTheLimitsAreErrors) {
 }
 
 // A start that fails at any call leaves nothing behind.
-TEST_F(CudaHostTest, EachCallThatFailsIsReported) {
+TEST_F(CudaHost, EachCallThatFailsIsReported) {
   const std::pair<const char*, std::string> kCalls[] = {
       {"cuDevicePrimaryCtxRetain", "Test GPU: cuDevicePrimaryCtxRetain: out of memory"},
       {"cuCtxSetCurrent", "Test GPU: cuCtxSetCurrent: out of memory"},
@@ -148,7 +114,7 @@ TEST_F(CudaHostTest, EachCallThatFailsIsReported) {
   }
 }
 
-TEST_F(CudaHostTest, AFailedLaunchIsFoundByTheNextRead) {
+TEST_F(CudaHost, AFailedLaunchIsFoundByTheNextRead) {
   const std::unique_ptr<Host> host = open();
   Rows x = rows_of(*host, {1, 2, 3});
   scale_rows(*host, 2.0f, x);
@@ -157,7 +123,7 @@ TEST_F(CudaHostTest, AFailedLaunchIsFoundByTheNextRead) {
             "Test GPU: cuStreamSynchronize: unspecified launch failure");
 }
 
-TEST_F(CudaHostTest, ACompilersWordsAreTheReason) {
+TEST_F(CudaHost, ACompilersWordsAreTheReason) {
   EXPECT_EQ(open_cuda(0, "void f(").error().message(),
             "the compiler (NVRTC) refuses the kernels: kernels.cu(1): error: no kernel");
   EXPECT_EQ(open_cuda(0, "extern \"C\" __global__ void f() {}").error().message(),
