@@ -41,6 +41,6 @@ enum Code {
 };
 
 // The device's memory in bytes.
-inline constexpr size_t kMemory = size_t{1} << 30;
+inline constexpr size_t kMemory = size_t{1} << 27;
 
 }  // namespace pando::testing::cuda

@@ -1,12 +1,13 @@
 // Graphs of repeated calls, on the driver for tests.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
+#include <memory>
 #include <vector>
 
 #include "cuda/cuda_testing.h"
 #include "exec/gpu/cuda_api.h"
 #include "exec/gpu/row_ops.h"
+#include "exec/gpu/values.h"
 
 namespace pando::exec::gpu {
 namespace {
@@ -16,33 +17,35 @@ constexpr int kScalings = 30;
 // A list of calls: x is written, doubled and halved in turn, and read.
 class CudaGraphs : public CudaTest {
  protected:
-  // factor: of scaling number `at`.
+  // factor: of scaling number `at`; 0: a zero is added instead.
   std::vector<float> run(const std::vector<float>& values, int at = 0, float factor = 2.0f) {
     x_.resize(*host_, 1, values.size());
     host_->write(x_.values, 0, values.data(), values.size() * sizeof(float));
     for (int i = 0; i < kScalings; ++i)
-      scale_rows(*host_, i == at ? factor : i % 2 == 0 ? 2.0f : 0.5f, x_);
+      if (i == at && factor == 0.0f)
+        add_bias(*host_, zero_, x_);
+      else
+        scale_rows(*host_, i == at ? factor : i % 2 == 0 ? 2.0f : 0.5f, x_);
     return values_of(*host_, x_);
-  }
-  // A run that differs from all others in its first call.
-  std::vector<float> run_other(const std::vector<float>& values) {
-    scale_rows(*host_, 1.0f, x_);
-    return run(values);
   }
   void SetUp() override {
     CudaTest::SetUp();
     host_ = open();
+    zero_ = Values::of(*host_, {0.0f});
+    host_->read(zero_.buffer, 0, nullptr, 0);
     EXPECT_EQ(run({1, 2, 3}), Floats({1, 2, 3}));
     driver::reset_counts();
   }
   void TearDown() override {
     x_ = Rows();
+    zero_ = Values();
     host_.reset();
     CudaTest::TearDown();
   }
 
   std::unique_ptr<Host> host_;
   Rows x_;
+  Values zero_;
 };
 
 TEST_F(CudaGraphs, RepeatedCallsAreLaunchedAtOnce) {
@@ -67,8 +70,10 @@ TEST_F(CudaGraphs, ChangedCallsUpdateTheGraph) {
 
 TEST_F(CudaGraphs, OtherCallsAreMadeOneByOne) {
   for (const float value : {1.0f, 2.0f, 3.0f}) {
-    EXPECT_EQ(run_other({value}), Floats({value}));
-    EXPECT_EQ(run({value, 4}), Floats({value, 4}));
+    EXPECT_EQ(run({value}, 28, 0.0f), Floats({value / 2}));
+    EXPECT_EQ(run({value}), Floats({value}));
+    scale_rows(*host_, 1.0f, x_);
+    EXPECT_EQ(run({value}), Floats({value}));
   }
   EXPECT_EQ(driver::n_calls("cuGraphLaunch"), 0u);
 }
@@ -89,7 +94,7 @@ TEST_F(CudaGraphs, WhatCannotBeAGraphIsMadeCallByCall) {
     driver::fail(function, 1, driver::kNoMemory);
     EXPECT_EQ(run({1, 2}), Floats({1, 2})) << function;
     EXPECT_EQ(run({1, 2}), Floats({1, 2})) << function;
-    EXPECT_EQ(run_other({1, 2}), Floats({1, 2})) << function;
+    EXPECT_EQ(run({1, 2}, 0, 0.0f), Floats({0.5f, 1})) << function;
     EXPECT_EQ(run({1, 2}), Floats({1, 2})) << function;
   }
 }

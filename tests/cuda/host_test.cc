@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <new>
-#include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,7 +39,8 @@ TEST_F(CudaHost, StartTestPasses) {
 TEST_F(CudaHost, MemoryKeepsWhatIsWritten) {
   const std::unique_ptr<Host> host = open();
   std::vector<uint8_t> bytes(size_t{9} << 20), read(bytes.size());  // more than is staged at once
-  std::iota(bytes.begin(), bytes.end(), uint8_t{1});
+  std::minstd_rand random;
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() & 0x7f);  // unlike the fill
   const std::vector<uint8_t> expected = bytes;
   {
     const Buffer buffer(*host, bytes.size() + 3);
@@ -47,12 +48,12 @@ TEST_F(CudaHost, MemoryKeepsWhatIsWritten) {
     std::fill(bytes.begin(), bytes.end(), uint8_t{0});  // the host has copied them
     host->read(buffer, 3, read.data(), read.size());
     EXPECT_TRUE(read == expected);
-    host->fill(buffer, 5, 77, 11);
+    host->fill(buffer, 5, 0xff, 11);
     host->read(buffer, 3, read.data(), 20);
-    EXPECT_EQ(read[1], 2);
-    EXPECT_EQ(read[2], 77);
-    EXPECT_EQ(read[12], 77);
-    EXPECT_EQ(read[13], 14);
+    EXPECT_EQ(read[1], expected[1]);
+    EXPECT_EQ(read[2], 0xff);
+    EXPECT_EQ(read[12], 0xff);
+    EXPECT_EQ(read[13], expected[13]);
     EXPECT_EQ(driver::held().memory, 1u);
   }
   EXPECT_EQ(driver::held().memory, 0u);
@@ -76,6 +77,16 @@ TEST_F(CudaHost, AReleasedBufferServesTheCallsBefore) {
   scale_rows(*host, 2.0f, y);
   y.values = Buffer(*host, 100);
   EXPECT_EQ(thrown_by([&] { host->read(y.values, 0, nullptr, 0); }), "");
+}
+
+TEST_F(CudaHost, ReleasedMemoryIsFreedForOtherBuffers) {
+  const std::unique_ptr<Host> host = open();
+  Buffer large(*host, driver::kMemory - 1000);
+  host->fill(large, 0, 1, 8);
+  { const Buffer ends = std::move(large); }
+  EXPECT_EQ(driver::held().memory, 1u);  // the fill may still run
+  large = Buffer(*host, 2000);
+  EXPECT_EQ(driver::held().memory, 1u);
 }
 
 TEST_F(CudaHost, GridsOverTheLimitsAreErrors) {
