@@ -21,7 +21,8 @@ PANDO_DRIVER Held held();
 PANDO_DRIVER size_t n_calls(const std::string& function);
 PANDO_DRIVER void reset_counts();
 
-// The nth call of `function` from now on returns `code` and does nothing. 1: the next.
+// The nth call of `function` from now on returns `code` and does nothing. 1: the next. After
+// kIllegalAddress and kLaunchFailed, all calls of the context return that code.
 PANDO_DRIVER void fail(const std::string& function, int nth, int code);
 
 // CUresult of cuda.h.

@@ -98,6 +98,7 @@ int enter(const char* function, Needs needs) {
     if (--found->second.first == 0) {
       const int code = found->second.second;
       all.failures.erase(found);
+      if (code == kIllegalAddress || code == kLaunchFailed) all.lost = code;
       return code;
     }
   ++all.n_calls[function];

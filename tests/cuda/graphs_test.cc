@@ -109,11 +109,8 @@ TEST_F(CudaGraphs, AGraphThatCannotBeUpdatedIsMadeAnew) {
 
 TEST_F(CudaGraphs, AFailedLaunchIsReported) {
   run({1, 2, 3});
-  driver::fail("cuGraphLaunch", 1, driver::kLaunchFailed);
-  EXPECT_EQ(thrown_by([&] {
-              run({1, 2, 3});
-            }),
-            "Test GPU: cuGraphLaunch: unspecified launch failure");
+  driver::fail("cuGraphLaunch", 1, driver::kNoMemory);
+  EXPECT_EQ(thrown_by([&] { run({1, 2, 3}); }), "Test GPU: cuGraphLaunch: out of memory");
   EXPECT_EQ(run({1, 2, 3}), Floats({1, 2, 3}));
 }
 
