@@ -206,7 +206,7 @@ CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, 
 
 CaseResult ExactnessCases::run(Scenario s) {
   if (device_ != CaseDevice::kCpu) as_plain(s);
-  if (is_emulated(device_)) as_hosted(s);
+  if (is_hosted(device_)) as_hosted(s);
   draw_division(s);
   CaseResult result;
   const auto differs = [&](const std::string& what) {

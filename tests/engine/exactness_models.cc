@@ -94,9 +94,12 @@ Status write_model(const model::ModelConfig& config, DType dtype,
 
 auto loader_of(CaseDevice device) {
   using exec::gpu::ThreadOrder;
-  constexpr decltype(&load_model) kLoaders[] = {
-      load_model, load_scalar_model, load_emulated_model<ThreadOrder::kForward>,
-      load_emulated_model<ThreadOrder::kBackward>, load_emulated_model<ThreadOrder::kShuffled>};
+  constexpr decltype(&load_model) kLoaders[] = {load_model,
+                                                load_scalar_model,
+                                                load_emulated_model<ThreadOrder::kForward>,
+                                                load_emulated_model<ThreadOrder::kBackward>,
+                                                load_emulated_model<ThreadOrder::kShuffled>,
+                                                load_cuda_model};
   return kLoaders[static_cast<size_t>(device)];
 }
 

@@ -41,8 +41,8 @@ enum class CaseWeights {
 };
 
 // Devices that compute the cases. The emulated ones differ in the order of threads.
-enum class CaseDevice { kCpu, kScalar, kEmulated, kEmulatedBackward, kEmulatedShuffled };
-constexpr bool is_emulated(CaseDevice device) { return device >= CaseDevice::kEmulated; }
+enum class CaseDevice { kCpu, kScalar, kEmulated, kEmulatedBackward, kEmulatedShuffled, kCuda };
+constexpr bool is_hosted(CaseDevice device) { return device >= CaseDevice::kEmulated; }
 
 struct CaseSizes {
   int page_len, tile_len, span_len;

@@ -12,8 +12,11 @@
 #include "exec/cpu/cpu_device.h"
 #include "exec/cpu/kernel/kernels.h"
 #include "exec/cpu/pack/weights.h"
+#include "exec/gpu/cuda_host.h"
 #include "exec/gpu/emulated_host.h"
 #include "exec/gpu/gpu_device.h"
+#include "exec/gpu/gpu_devices.h"
+#include "exec/gpu/kernel_text.h"
 #include "exec/scalar/scalar_device.h"
 #include "model/opened_model.h"
 
@@ -83,33 +86,53 @@ inline Result<LoadedModel> load_scalar_model(const std::filesystem::path& path,
 template <exec::gpu::ThreadOrder kOrder>
 const exec::GpuDevice& emulated_device() {
   const auto make_host = [] {
-    return Result<std::unique_ptr<exec::gpu::Host>>(std::make_unique<exec::gpu::EmulatedHost>(
-        exec::gpu::WorkGroupOptions{.order = kOrder}));
+    return Result<std::unique_ptr<exec::gpu::Host>>(
+        std::make_unique<exec::gpu::EmulatedHost>(exec::gpu::WorkGroupOptions{.order = kOrder}));
   };
   static const exec::GpuDevice device(
       {"emulated", [] { return exec::gpu::Offer{}; }, make_host, make_host});
   return device;
 }
 
-// Loads for this device.
-template <exec::gpu::ThreadOrder kOrder>
-Result<LoadedModel> load_emulated_model(const std::filesystem::path& path,
-                                        std::optional<DType> requantised, ThreadPool& pool,
-                                        const ModelShare& share = {},
-                                        const std::optional<model::ModelConfig>& other = {}) {
+// Loads for a device that runs GPU kernels on this host.
+inline Result<LoadedModel> load_hosted_model(const Device& device,
+                                             std::unique_ptr<exec::gpu::Host> host,
+                                             const std::filesystem::path& path,
+                                             std::optional<DType> requantised, ThreadPool& pool,
+                                             const ModelShare& share,
+                                             const std::optional<model::ModelConfig>& other) {
   Result<model::OpenedModel> opened = model::OpenedModel::open(path);
   if (!opened) return opened.error();
   auto files = std::make_unique<const model::OpenedModel>(std::move(*opened));
-  auto host = std::make_unique<exec::gpu::EmulatedHost>(
-      exec::gpu::WorkGroupOptions{.order = kOrder});
   Result<exec::gpu::Weights> weights =
       exec::gpu::Weights::load(*host, files->config, *files, requantised, share, pool);
   if (!weights) return weights.error();
   model::ModelConfig config = other.value_or(files->config);
   weights->on_host.spec = config;
-  return LoadedModel{std::move(files), std::move(config),
-                     std::make_unique<exec::GpuModel>(emulated_device<kOrder>(), std::move(host),
-                                                      std::move(*weights))};
+  return LoadedModel{
+      std::move(files), std::move(config),
+      std::make_unique<exec::GpuModel>(device, std::move(host), std::move(*weights))};
+}
+
+template <exec::gpu::ThreadOrder kOrder>
+Result<LoadedModel> load_emulated_model(const std::filesystem::path& path,
+                                        std::optional<DType> requantised, ThreadPool& pool,
+                                        const ModelShare& share = {},
+                                        const std::optional<model::ModelConfig>& other = {}) {
+  auto host =
+      std::make_unique<exec::gpu::EmulatedHost>(exec::gpu::WorkGroupOptions{.order = kOrder});
+  return load_hosted_model(emulated_device<kOrder>(), std::move(host), path, requantised, pool,
+                           share, other);
+}
+
+inline Result<LoadedModel> load_cuda_model(const std::filesystem::path& path,
+                                           std::optional<DType> requantised, ThreadPool& pool,
+                                           const ModelShare& share = {},
+                                           const std::optional<model::ModelConfig>& other = {}) {
+  Result<std::unique_ptr<exec::gpu::Host>> host = exec::gpu::open_cuda(0, exec::gpu::kernel_text());
+  if (!host) return host.error();
+  return load_hosted_model(exec::cuda_device(), std::move(*host), path, requantised, pool, share,
+                           other);
 }
 
 }  // namespace pando::testing

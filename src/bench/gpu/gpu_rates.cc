@@ -89,10 +89,23 @@ void GpuRates::memory() {
       gigabytes(static_cast<double>(bytes.size()), written));
 }
 
+// CUDA launches calls as one graph if they repeat those before the last wait.
 void GpuRates::launches() {
-  gpu::Rows one = rows(1, 64);
-  add("launch of a kernel, of 1,000",
-      seconds_each(1000, [&] { gpu::scale_rows(*host_, 1.0f, one); }), "");
+  constexpr int kLaunches = 1000;
+  gpu::Rows one = rows(1, 64), other = rows(1, 64);
+  gpu::List<uint32_t> first_row;
+  first_row.set(*host_, {0});
+  bool is_other = false;
+  for (const bool repeats : {true, false}) {
+    const double seconds = seconds_each(1, [&] {
+      is_other = !repeats && !is_other;
+      if (is_other) gpu::gather_rows(*host_, one, first_row.buffer(), 1, other);
+      for (int i = is_other ? 1 : 0; i < kLaunches; ++i) gpu::scale_rows(*host_, 1.0f, one);
+    });
+    add(fmt::format("launch of a kernel, of {} that {}", kLaunches,
+                    repeats ? "repeat" : "do not repeat"),
+        seconds / kLaunches, "");
+  }
 }
 
 // Random integers, and scales as in a trained model.

@@ -13,7 +13,15 @@ struct Context;
 struct Module;
 struct Function;
 struct Stream;
+struct Graph;
+struct Executable;  // of a graph
 using DevicePointer = unsigned long long;
+
+// CUgraphExecUpdateResultInfo
+struct UpdateResult {
+  int result;
+  void *node, *from_node;
+};
 
 // X(name, parameters); each returns a CUresult.
 #define PANDO_CUDA_FUNCTIONS(X)                                                             \
@@ -38,6 +46,13 @@ using DevicePointer = unsigned long long;
   X(cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, size_t, Stream*))                    \
   X(cuMemcpyDtoHAsync_v2, (void*, DevicePointer, size_t, Stream*))                          \
   X(cuMemsetD8Async, (DevicePointer, unsigned char, size_t, Stream*))                       \
+  X(cuStreamBeginCapture_v2, (Stream*, int))                                                \
+  X(cuStreamEndCapture, (Stream*, Graph**))                                                 \
+  X(cuGraphDestroy, (Graph*))                                                               \
+  X(cuGraphInstantiateWithFlags, (Executable**, Graph*, unsigned long long))                \
+  X(cuGraphExecUpdate_v2, (Executable*, Graph*, UpdateResult*))                             \
+  X(cuGraphLaunch, (Executable*, Stream*))                                                  \
+  X(cuGraphExecDestroy, (Executable*))                                                      \
   X(cuModuleLoadData, (Module**, const void*))                                              \
   X(cuModuleUnload, (Module*))                                                              \
   X(cuModuleGetFunction, (Function**, Module*, const char*))                                \
@@ -59,5 +74,6 @@ std::string words_of(int code);
 inline constexpr int kOutOfMemory = 2;
 inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 inline constexpr unsigned kNonBlocking = 1;
+inline constexpr int kCaptureOfThread = 1;
 
 }  // namespace pando::exec::gpu::cuda

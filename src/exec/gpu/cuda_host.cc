@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "exec/gpu/cuda_api.h"
+#include "exec/gpu/cuda_queue.h"
 #include "exec/gpu/nvrtc.h"
 
 namespace pando::exec::gpu {
@@ -64,26 +64,21 @@ Offer offer_of(int device) {
 // The driver has a current context for each thread, so each call sets it.
 class CudaHost final : public Host {
  public:
-  explicit CudaHost(int device) : device_(device), name_(name_of(device)) {
-    check(api().cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
-    make_current();
-    check(api().cuStreamCreate(&stream_, cuda::kNonBlocking), "cuStreamCreate");
-    void* staging = nullptr;
-    check(api().cuMemAllocHost_v2(&staging, kStagingBytes), "cuMemAllocHost");
-    staging_ = static_cast<std::byte*>(staging);
-  }
+  explicit CudaHost(int device) : device_(device), name_(name_of(device)) {}
   ~CudaHost() override {
     if (context_ == nullptr) return;
     api().cuCtxSetCurrent(context_);
-    if (stream_ != nullptr) api().cuStreamSynchronize(stream_);
+    queue_.reset();
+    free_released();
     if (module_ != nullptr) api().cuModuleUnload(module_);
     if (staging_ != nullptr) api().cuMemFreeHost(staging_);
-    if (stream_ != nullptr) api().cuStreamDestroy_v2(stream_);
     api().cuDevicePrimaryCtxRelease_v2(device_);
   }
   CudaHost(const CudaHost&) = delete;
   CudaHost& operator=(const CudaHost&) = delete;
 
+  // Called once, before all other calls. Throws std::runtime_error.
+  void start();
   Status build(std::string_view source);
 
   std::string name() const override { return name_; }
@@ -91,37 +86,58 @@ class CudaHost final : public Host {
   void read(const Buffer& from, size_t offset, void* to, size_t n) override;
   void fill(const Buffer& to, size_t offset, uint8_t value, size_t n) override {
     make_current();
-    if (n > 0)
-      check(api().cuMemsetD8Async(to.handle() + offset, value, n, stream_), "cuMemsetD8Async");
+    if (n > 0) queue_->fill(to.handle() + offset, value, n);
   }
-  void launch(Kernel kernel, Groups groups, std::span<const Arg> args) override;
+  void launch(Kernel kernel, Groups groups, std::span<const Arg> args) override {
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
+    make_current();
+    queue_->launch(kernel, groups, args);
+  }
 
  private:
   void make_current() { check(api().cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
-  void synchronize() {
-    check(api().cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  // After a wait of the queue.
+  void free_released() {
+    for (const uint64_t handle : released_) api().cuMemFree_v2(handle);
+    n_buffers_ -= released_.size();
+    released_.clear();
     n_staged_ = 0;
+  }
+  void wait() {
+    queue_->wait();
+    free_released();
   }
   void check(int code, const char* call) const {
     if (code != 0)
       throw std::runtime_error(fmt::format("{}: {}: {}", name_, call, cuda::words_of(code)));
   }
   uint64_t allocate(size_t n) override;
+  // Calls may still use it.
   void release(uint64_t handle) override {
-    if (api().cuCtxSetCurrent(context_) != 0) return;
-    api().cuStreamSynchronize(stream_);  // kernels that use it have ended
-    api().cuMemFree_v2(handle);
+    released_.push_back(handle);
+    if (queue_->is_idle() && api().cuCtxSetCurrent(context_) == 0) free_released();
   }
 
   int device_;
   std::string name_;
   cuda::Context* context_ = nullptr;
-  cuda::Stream* stream_ = nullptr;
+  std::unique_ptr<cuda::Queue> queue_;
   cuda::Module* module_ = nullptr;
-  std::vector<cuda::Function*> functions_;  // by Kernel
-  std::byte* staging_ = nullptr;            // [kStagingBytes], pinned
-  size_t n_staged_ = 0;                     // bytes that copies may still be reading
+  std::byte* staging_ = nullptr;    // [kStagingBytes], pinned
+  size_t n_staged_ = 0;             // bytes that copies may still be reading
+  std::vector<uint64_t> released_;  // buffers, freed after the next wait
+  size_t n_buffers_ = 0;            // with released ones
 };
+
+void CudaHost::start() {
+  check(api().cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  make_current();
+  queue_ = std::make_unique<cuda::Queue>(name_);
+  queue_->open();
+  void* staging = nullptr;
+  check(api().cuMemAllocHost_v2(&staging, kStagingBytes), "cuMemAllocHost");
+  staging_ = static_cast<std::byte*>(staging);
+}
 
 Status CudaHost::build(std::string_view source) {
   make_current();
@@ -129,20 +145,28 @@ Status CudaHost::build(std::string_view source) {
   if (!code) return code.error();
   if (const int failed = api().cuModuleLoadData(&module_, code->c_str()); failed != 0)
     return unsupported("{} does not load the kernels: {}", name_, cuda::words_of(failed));
+  std::vector<cuda::Function*> functions;
   for (const KernelInfo& info : kKernels) {
-    cuda::Function*& function = functions_.emplace_back();
+    cuda::Function*& function = functions.emplace_back();
     if (const int failed = api().cuModuleGetFunction(&function, module_, info.name); failed != 0)
       return unsupported("{} has no kernel {}: {}", name_, info.name, cuda::words_of(failed));
   }
+  queue_->set_functions(std::move(functions));
   return {};
 }
 
 uint64_t CudaHost::allocate(size_t n) {
   make_current();
+  released_.reserve(n_buffers_ + 1);  // so that release() allocates nothing
   cuda::DevicePointer made = 0;
-  const int code = api().cuMemAlloc_v2(&made, n);
+  int code = api().cuMemAlloc_v2(&made, n);
+  if (code == cuda::kOutOfMemory && !released_.empty()) {
+    wait();
+    code = api().cuMemAlloc_v2(&made, n);
+  }
   if (code == cuda::kOutOfMemory) throw std::bad_alloc();
   check(code, "cuMemAlloc");
+  ++n_buffers_;
   return made;
 }
 
@@ -150,12 +174,11 @@ void CudaHost::write(const Buffer& to, size_t offset, const void* from, size_t n
   make_current();
   const auto* bytes = static_cast<const std::byte*>(from);
   while (n > 0) {
-    if (n_staged_ == kStagingBytes) synchronize();
+    if (n_staged_ == kStagingBytes) wait();
     const size_t part = std::min(n, kStagingBytes - n_staged_);
     std::byte* const staged = staging_ + n_staged_;
     std::memcpy(staged, bytes, part);
-    check(api().cuMemcpyHtoDAsync_v2(to.handle() + offset, staged, part, stream_),
-          "cuMemcpyHtoDAsync");
+    queue_->write(to.handle() + offset, staged, part);
     n_staged_ += part;
     bytes += part;
     offset += part;
@@ -165,33 +188,8 @@ void CudaHost::write(const Buffer& to, size_t offset, const void* from, size_t n
 
 void CudaHost::read(const Buffer& from, size_t offset, void* to, size_t n) {
   make_current();
-  if (n > 0)
-    check(api().cuMemcpyDtoHAsync_v2(to, from.handle() + offset, n, stream_), "cuMemcpyDtoHAsync");
-  synchronize();
-}
-
-void CudaHost::launch(Kernel kernel, Groups groups, std::span<const Arg> args) {
-  if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
-  make_current();
-  const auto index = static_cast<size_t>(kernel);
-  std::vector<cuda::DevicePointer> pointers(args.size());  // of buffers
-  std::vector<void*> values(args.size());
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (const auto* buffer = std::get_if<const Buffer*>(&args[i])) {
-      pointers[i] = *buffer == nullptr ? 0 : (*buffer)->handle();
-      values[i] = &pointers[i];
-    } else {
-      std::visit(
-          [&](const auto& value) {
-            values[i] = const_cast<void*>(static_cast<const void*>(&value));
-          },
-          args[i]);
-    }
-  }
-  const auto n_threads = static_cast<unsigned>(kKernels[index].n_threads);
-  check(api().cuLaunchKernel(functions_[index], groups.x, groups.y, groups.z, n_threads, 1, 1, 0,
-                             stream_, values.data(), nullptr),
-        kKernels[index].name);
+  queue_->read(from.handle() + offset, to, n);
+  free_released();
 }
 
 }  // namespace
@@ -216,6 +214,7 @@ Result<std::unique_ptr<Host>> open_cuda(size_t index, std::string_view source) {
   const Offer offer = offer_of(device);
   if (!offer.refusal.empty()) return unsupported("{}: {}", offer.description, offer.refusal);
   auto host = std::make_unique<CudaHost>(device);
+  host->start();
   if (Status status = host->build(source); !status) return status.error();
   return std::unique_ptr<Host>(std::move(host));
 }

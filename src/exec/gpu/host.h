@@ -43,6 +43,7 @@ using Arg = std::variant<const Buffer*, int32_t, uint32_t, uint64_t, float>;
 // Work groups of a launch.
 struct Groups {
   uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Groups&) const = default;
 };
 
 // Carries out calls in their order. One thread uses it. If the device fails, calls throw

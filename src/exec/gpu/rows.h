@@ -29,7 +29,7 @@ class List {
   void set(Host& host, const std::vector<T>& from) {
     n_ = from.size();
     const size_t wanted = n_ * sizeof(T);
-    if (wanted > buffer_.bytes()) buffer_ = Buffer(host, wanted);
+    if (wanted > buffer_.bytes()) buffer_ = Buffer(host, wanted + wanted / 2);  // steps grow slowly
     if (wanted > 0) host.write(buffer_, 0, from.data(), wanted);
   }
   size_t size() const { return n_; }

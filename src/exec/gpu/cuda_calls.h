@@ -1,0 +1,53 @@
+// Calls of a CUDA stream, as values that can be compared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exec/gpu/cuda_api.h"
+#include "exec/gpu/host.h"
+
+namespace pando::exec::gpu::cuda {
+
+class Calls {
+ public:
+  // from: pinned memory, which keeps its bytes until the device has read them.
+  void write(DevicePointer to, const void* from, size_t n);
+  void fill(DevicePointer to, uint8_t value, size_t n);
+  void launch(Kernel kernel, Groups groups, std::span<const Arg> args);
+
+  size_t size() const { return calls_.size(); }
+  void clear();
+  // True if call i has the kind of the other's call i: a copy, a fill, or a launch of this kernel.
+  bool is_alike(const Calls& other, size_t i) const;
+  // True if call i is the other's call i, where all calls before are alike.
+  bool is_equal(const Calls& other, size_t i) const;
+
+  // Makes call i. functions: by Kernel. Returns a CUresult.
+  int make(size_t i, std::span<Function* const> functions, Stream* stream) const;
+  const char* name(size_t i) const;  // of the function of the driver, or of the kernel
+
+ private:
+  enum class Kind { kWrite, kFill, kLaunch };
+  struct Call {
+    Kind kind = Kind::kLaunch;
+    uint8_t value = 0;  // of a fill
+    Kernel kernel{};
+    Groups groups;
+    DevicePointer to = 0;
+    const void* from = nullptr;
+    size_t n = 0;  // bytes
+    size_t first_argument = 0, n_arguments = 0;
+    bool operator==(const Call&) const = default;
+  };
+  std::span<const uint64_t> arguments(const Call& call) const {
+    return std::span(arguments_).subspan(call.first_argument, call.n_arguments);
+  }
+
+  std::vector<Call> calls_;
+  std::vector<uint64_t> arguments_;  // a word each, which begins with the bytes of the value
+};
+
+}  // namespace pando::exec::gpu::cuda
