@@ -62,10 +62,21 @@ std::optional<DeviceMemory> memory_of(const Device& device, const DeviceModel* w
   return DeviceMemory{all, all - std::min(all, taken)};
 }
 
+// Fills in options for a device. A default fits into one buffer.
+Status fill_in_for(const Device& device, const DeviceModel* weights, int max_positions,
+                   EngineOptions& options) {
+  const bool is_default = options.kv_memory == 0;
+  if (Status status = fill_in(options, max_positions, memory_of(device, weights)); !status)
+    return status;
+  if (const size_t most = device.largest_buffer_bytes(); is_default && most > 0)
+    options.kv_memory = std::min(options.kv_memory, most);
+  return {};
+}
+
 Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
   LoopOptions loop{.engine = options};
-  if (Status status = fill_in(loop.engine, model.files->config.max_positions,
-                              memory_of(*model.device, model.weights.get()));
+  if (Status status = fill_in_for(*model.device, model.weights.get(),
+                                  model.files->config.max_positions, loop.engine);
       !status)
     return status.error();
   Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
@@ -156,7 +167,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
   if (Status status =
-          fill_in(engine, weights.spec().max_positions, memory_of(weights.device(), &weights));
+          fill_in_for(weights.device(), &weights, weights.spec().max_positions, engine);
       !status)
     return status.error();
   // Ranks may be on one machine.

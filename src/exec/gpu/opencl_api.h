@@ -62,9 +62,9 @@ const Api& api();
 inline constexpr int32_t kAllocationFailed = -4, kOutOfResources = -5, kOutOfHostMemory = -6,
                          kInvalidBufferSize = -61, kNoPlatform = -1001;  // the last: of the loader
 inline constexpr uint64_t kAllDevices = 0xFFFFFFFF, kCpuType = 1 << 1, kGpuType = 1 << 2;
-inline constexpr uint32_t kDeviceType = 0x1000, kSingleFpConfig = 0x101B, kGlobalMemSize = 0x101F,
-                          kCompilerAvailable = 0x1028, kDeviceName = 0x102B,
-                          kDriverVersion = 0x102D;
+inline constexpr uint32_t kDeviceType = 0x1000, kMaxMemAllocSize = 0x1010, kSingleFpConfig = 0x101B,
+                          kGlobalMemSize = 0x101F, kCompilerAvailable = 0x1028,
+                          kDeviceName = 0x102B, kDriverVersion = 0x102D;
 inline constexpr uint32_t kBuildLog = 0x1183, kHostUnifiedMemory = 0x1035;
 inline constexpr uint64_t kFpDenorm = 1 << 0, kFpFma = 1 << 5, kFpDivideSqrt = 1 << 7;
 inline constexpr uint64_t kMemReadWrite = 1 << 0;

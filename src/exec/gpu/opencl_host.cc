@@ -74,7 +74,8 @@ Offer offer_of(opencl::DeviceId* device) {
   return {fmt::format("{}, driver {}", text_of(device, opencl::kDeviceName),
                       text_of(device, opencl::kDriverVersion)),
           number_of<uint64_t>(device, opencl::kGlobalMemSize), refusal_of(device),
-          number_of<uint32_t>(device, opencl::kHostUnifiedMemory) == 0};
+          number_of<uint32_t>(device, opencl::kHostUnifiedMemory) == 0,
+          number_of<uint64_t>(device, opencl::kMaxMemAllocSize)};
 }
 
 std::string build_options(opencl::DeviceId* device) {
