@@ -107,6 +107,13 @@ def problems_of_sass(sass, ptx, number):
             yield f"{name} has no {wanted}"
 
 
+def oldest_nvrtc(folder, text):
+    """Problems of the oldest compiler that the program takes, of CUDA 12.0."""
+    log, ptx, _ = Nvrtc(folder / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12").compile(text, 90)
+    print(f"NVRTC 12.0: {len(ptx_of_kernels(ptx))} kernels")
+    yield from (f"NVRTC 12.0: {problem}" for problem in [*problems_of_log(log), *problems_of_ptx(ptx)])
+
+
 def nvidia(folder, text):
     nvrtc = Nvrtc(folder / "nvidia/cu13/lib/libnvrtc.so.13")
     for number in NVIDIA:
@@ -161,7 +168,7 @@ def amd(folder, text):
 def main() -> int:
     folder = pathlib.Path(sys.argv[1]).resolve()
     text = kernel_text(folder)
-    problems = [*nvidia(folder, text), *amd(folder, text)]
+    problems = [*oldest_nvrtc(folder, text), *nvidia(folder, text), *amd(folder, text)]
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -62,21 +62,21 @@ std::optional<DeviceMemory> memory_of(const Device& device, const DeviceModel* w
   return DeviceMemory{all, all - std::min(all, taken)};
 }
 
-// Replaces zeros by defaults for the device.
-Status fill_in_on(const Device& device, const DeviceModel* weights, int max_positions,
-                  EngineOptions& options) {
+// Fills in options for a device. A default fits into one buffer.
+Status fill_in_for(const Device& device, const DeviceModel* weights, int max_positions,
+                   EngineOptions& options) {
   const bool is_default = options.kv_memory == 0;
   if (Status status = fill_in(options, max_positions, memory_of(device, weights)); !status)
     return status;
-  if (const uint64_t most = device.largest_buffer_bytes(); is_default && most > 0)
-    options.kv_memory = std::min<uint64_t>(options.kv_memory, most);
+  if (const size_t most = device.largest_buffer_bytes(); is_default && most > 0)
+    options.kv_memory = std::min(options.kv_memory, most);
   return {};
 }
 
 Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
   LoopOptions loop{.engine = options};
-  if (Status status = fill_in_on(*model.device, model.weights.get(),
-                                 model.files->config.max_positions, loop.engine);
+  if (Status status = fill_in_for(*model.device, model.weights.get(),
+                                  model.files->config.max_positions, loop.engine);
       !status)
     return status.error();
   Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
@@ -166,7 +166,8 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
                   .end_ids = weights.spec().eos_ids};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
-  if (Status status = fill_in_on(weights.device(), &weights, weights.spec().max_positions, engine);
+  if (Status status =
+          fill_in_for(weights.device(), &weights, weights.spec().max_positions, engine);
       !status)
     return status.error();
   // Ranks may be on one machine.

@@ -85,6 +85,8 @@ TEST_F(OpenCl, TheDeviceSaysItsMemory) {
   EXPECT_EQ(opencl_device().refusal(), "");
   EXPECT_NE(opencl_device().description(), "");
   EXPECT_GT(opencl_device().memory_bytes(), uint64_t{1} << 20);
+  EXPECT_GT(opencl_device().largest_buffer_bytes(), uint64_t{1} << 20);
+  EXPECT_LE(opencl_device().largest_buffer_bytes(), opencl_device().memory_bytes());
 }
 
 }  // namespace

@@ -32,13 +32,19 @@ scalar::Matrix matrix(CheckCases& cases, DType type, int n, int k) {
   return matrix;
 }
 
+// Inputs whose integers are rounded from halves: each group's largest input is 127.
+void fill_with_halves(float* x, int k) {
+  for (int i = 0; i < k; ++i) x[i] = i % 32 == 0 ? 127.0f : static_cast<float>(i % 101) - 49.5f;
+}
+
 void check_stack(CheckCases& cases, Products& products, DType type, int n, int k, uint32_t m) {
   scalar::Stack stack;
   stack.push_back(matrix(cases, type, n, k));
   stack.push_back(matrix(cases, type, cases.uniform(1, 9), k));
   Stack packed;
   for (const scalar::Matrix& one : stack) packed.push_back(Matrix::pack(cases.host(), one));
-  const scalar::Rows x = cases.rows(m, static_cast<size_t>(k));
+  scalar::Rows x = cases.rows(m, static_cast<size_t>(k));
+  if (m > 1) fill_with_halves(x.row(0), k);
   Rows y;
   products.multiply(packed, cases.upload(x), y);
   cases.compare("products of " + std::string(dtype_name(type)),

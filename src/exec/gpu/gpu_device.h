@@ -35,7 +35,7 @@ class GpuDevice final : public Device {
     const gpu::Offer offer = info_.offer();
     return offer.has_own_memory ? offer.memory_bytes : 0;
   }
-  uint64_t largest_buffer_bytes() const override { return info_.offer().largest_buffer_bytes; }
+  uint64_t largest_buffer_bytes() const override { return info_.offer().largest_buffer; }
   std::string refusal() const override { return info_.offer().refusal; }
   bool divides_rows() const override { return false; }
   Result<std::string> isa_name(std::string_view isa) const override;

@@ -33,6 +33,8 @@ struct Driver {
 constexpr Driver kOpenCl{"opencl", gpu::opencl_offers, gpu::open_opencl};
 constexpr Driver kCuda{"cuda", gpu::cuda_offers, gpu::open_cuda};
 
+// The emulation fills memory when it is made, so half of a machine's would take long.
+constexpr uint64_t kEmulatedBuffer = uint64_t{1} << 30;
 constexpr std::string_view kNoDevice = "its driver has no device";
 
 // The first that can be used, or else the first.
@@ -82,9 +84,10 @@ const Device& emulated_device() {
   };
   static const GpuDevice device({"emulated",
                                  [] {
-                                   return Offer{"kernels of GPUs on the processor, for tests",
-                                                total_memory().value_or(0),
-                                                {}};
+                                   return Offer{
+                                       .description = "kernels of GPUs on the processor, for tests",
+                                       .memory_bytes = total_memory().value_or(0),
+                                       .largest_buffer = kEmulatedBuffer};
                                  },
                                  make_host, make_host});
   return device;

@@ -192,9 +192,7 @@ DEVICE u32 choose_bytes(u32 a, u32 b, u32 places) {
 
 // c plus the four products of the signed bytes of a and b.
 DEVICE s32 dot4(u32 a, u32 b, s32 c) {
-#if defined(__CUDACC__)
-  return __dp4a((s32)a, (s32)b, c);
-#elif defined(PANDO_PTX)
+#if defined(PANDO_PTX)
   s32 sum;
   ASM("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
   return sum;

@@ -24,8 +24,8 @@ typedef struct {
 } ManyMove;
 
 DEVICE void load_factors(const s32 codes, const GroupProduct* p, s32 g0, ManyMove* move) {
-  const s32 g = g0 + (THREAD >> 6 & 1), row = GROUP(1) * MANY_ROWS + (THREAD & 63);
-  const s32 output = GROUP(0) * MANY_OUTPUTS + (THREAD & 63);
+  const s32 g = g0 + (THREAD >> 6 & 1), row = GROUP(0) * MANY_ROWS + (THREAD & 63);
+  const s32 output = GROUP(1) * MANY_OUTPUTS + (THREAD & 63);
   move->scale = move->second = move->third = 0.0f;
   if (codes == CODES_ROWS || g >= p->n_groups) return;
   if (THREAD < MANY_HALF) {
@@ -47,11 +47,11 @@ DEVICE void load_factors(const s32 codes, const GroupProduct* p, s32 g0, ManyMov
 
 DEVICE void load_move(const s32 codes, const GroupProduct* p, s32 g0, ManyMove* move) {
   const u32x4 zeros = {0, 0, 0, 0};
-  const s32 row = GROUP(1) * MANY_ROWS + (THREAD >> 2), part = THREAD & 3;
+  const s32 row = GROUP(0) * MANY_ROWS + (THREAD >> 2), part = THREAD & 3;
   move->x = zeros;
   if (row < p->n_rows && g0 + (part >> 1) < p->n_groups)
     move->x = ((const GLOBAL u32x4*)p->x)[((u64)row * p->n_groups + g0) * 2 + part];
-  const s32 tile = GROUP(0) * 8 + (THREAD >> 5), g = g0 + (THREAD >> 4 & 1);
+  const s32 tile = GROUP(1) * 8 + (THREAD >> 5), g = g0 + (THREAD >> 4 & 1);
   move->w = zeros;
   if (tile * 8 < p->n_outputs && g < p->n_groups)
     move->w = load_half(codes, p, tile, g, THREAD >> 3 & 1, THREAD & 7);
@@ -150,8 +150,8 @@ DEVICE void many_rows(const s32 codes, const GroupProduct* p, LOCAL u32x4* xs, L
     }
   }
   UNROLL for (s32 i = 0; i < 4; ++i)
-      many_write(codes, p, GROUP(1) * MANY_ROWS + m + (i >> 1) * 16,
-                 GROUP(0) * MANY_OUTPUTS + n + (i & 1) * 8, acc + i * 4, total + i * 4);
+      many_write(codes, p, GROUP(0) * MANY_ROWS + m + (i >> 1) * 16,
+                 GROUP(1) * MANY_OUTPUTS + n + (i & 1) * 8, acc + i * 4, total + i * 4);
 }
 
 #define GROUP_PRODUCT_KERNELS(name, codes)                 \

@@ -1,7 +1,7 @@
 // Products of integers in groups of 32: docs/arithmetic.md, "Matrix products". Threads sum
 // groups in parallel; each output is one chain over its groups. Eight outputs form a tile. A tile's
 // words are [n_groups, pieces of 16 bytes, 8 outputs, 4 words]; its scales, minima and factors are
-// [n_groups, 8 outputs].
+// [n_groups, 8 outputs]. GROUP(0) counts blocks of rows, GROUP(1) blocks of outputs.
 #pragma once
 
 #include "exec/gpu/kernels/quantise.h"
@@ -126,8 +126,8 @@ DEVICE void load_group(const s32 codes, const GroupProduct* p, s32 g, GroupWords
   const u32x4 zeros = {0, 0, 0, 0};
   q->halves[0] = q->halves[1] = zeros;
   if (g >= p->n_groups) return;
-  q->halves[0] = load_half(codes, p, GROUP(0), g, 0, THREAD & 7);
-  q->halves[1] = load_half(codes, p, GROUP(0), g, 1, THREAD & 7);
+  q->halves[0] = load_half(codes, p, GROUP(1), g, 0, THREAD & 7);
+  q->halves[1] = load_half(codes, p, GROUP(1), g, 1, THREAD & 7);
 }
 
 // Puts the sums of group g for all rows into sums[row][group in the stage][output].
@@ -135,7 +135,7 @@ DEVICE void sum_group(const s32 codes, const GroupProduct* p, const GroupWords* 
                       s32 n_rows, s32 g, LOCAL float* sums) {
   u16 factors = 0;
   if (codes == CODES_SIXES)
-    factors = p->factors[((u64)GROUP(0) * p->n_groups + g) * 8 + (THREAD & 7)];
+    factors = p->factors[((u64)GROUP(1) * p->n_groups + g) * 8 + (THREAD & 7)];
   for (s32 row = 0; row < n_rows; ++row) {
     const GLOBAL u32x4* const x =
         (const GLOBAL u32x4*)p->x + ((u64)(row0 + row) * p->n_groups + g) * 2;
@@ -153,9 +153,9 @@ DEVICE void sum_group(const s32 codes, const GroupProduct* p, const GroupWords* 
 DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
                      LOCAL float* weight_scales, LOCAL float* weight_minima,
                      LOCAL float* row_scales, LOCAL float* row_sums) {
-  const s32 row0 = GROUP(1) * FEW_ROWS, row = THREAD >> 5, output = THREAD & 31;
+  const s32 row0 = GROUP(0) * FEW_ROWS, row = THREAD >> 5, output = THREAD & 31;
   const s32 n_rows = p->n_rows - row0 < FEW_ROWS ? p->n_rows - row0 : FEW_ROWS;
-  const s32 is_output = row < n_rows && output < 8 && GROUP(0) * 8 + output < p->n_outputs;
+  const s32 is_output = row < n_rows && output < 8 && GROUP(1) * 8 + output < p->n_outputs;
   float acc = 0.0f;
   u32 total = 0;
   s32 turn = 0;
@@ -166,7 +166,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
     const s32 g = g0 + (THREAD >> 3), g_of_row = g0 + (THREAD & 31);
     if (g < p->n_groups) {
       sum_group(codes, p, &q, row0, n_rows, g, stage_sums);
-      const u64 at = ((u64)GROUP(0) * p->n_groups + g) * 8 + (THREAD & 7);
+      const u64 at = ((u64)GROUP(1) * p->n_groups + g) * 8 + (THREAD & 7);
       if (codes != CODES_ROWS)
         weight_scales[turn + THREAD] = half_or_float(p->scales, p->is_half, at);
       if (p->minima != 0) weight_minima[turn + THREAD] = half_or_float(p->minima, p->is_half, at);
@@ -191,7 +191,7 @@ DEVICE void few_rows(const s32 codes, const GroupProduct* p, LOCAL float* sums,
     }
   }
   if (!is_output) return;
-  const s32 at = GROUP(0) * 8 + output;
+  const s32 at = GROUP(1) * 8 + output;
   if (codes == CODES_ROWS)
     acc = FMA((float)(s32)total, mul(p->x_scales[row0 + row], ((const GLOBAL float*)p->scales)[at]),
               0.0f);

@@ -1,6 +1,6 @@
 // Products of weights in f32, f16 and bf16: docs/arithmetic.md, "Matrix products". Each output is
 // one chain over all inputs. Eight outputs form a tile. A tile's weights are [k / 8, 8 outputs, 8
-// inputs].
+// inputs]. GROUP(0) counts blocks of rows, GROUP(1) blocks of outputs.
 #pragma once
 
 #include "exec/gpu/kernels/pieces.h"
@@ -82,9 +82,9 @@ DEVICE float value_chain(const s32 kind, const LOCAL float* x, const LOCAL float
 }
 
 DEVICE void few_values(const s32 kind, const ValueProduct* p, LOCAL float* xs, LOCAL float* ws) {
-  const s32 row0 = GROUP(1) * VALUE_ROWS, row = THREAD >> 5, output = THREAD & 31;
+  const s32 row0 = GROUP(0) * VALUE_ROWS, row = THREAD >> 5, output = THREAD & 31;
   const s32 is_row = row0 + row < p->n_rows;
-  const s32 is_output = is_row && output < 8 && GROUP(0) * 8 + output < p->n_outputs;
+  const s32 is_output = is_row && output < 8 && GROUP(1) * 8 + output < p->n_outputs;
   const GLOBAL float* const x = p->x + (u64)(row0 + row) * p->k;
   float acc = 0.0f;
   for (s32 k0 = 0, turn = 0; k0 < p->k; k0 += VALUE_STAGE, turn ^= 1) {
@@ -95,13 +95,13 @@ DEVICE void few_values(const s32 kind, const ValueProduct* p, LOCAL float* xs, L
       for (s32 i = output; i < n; i += 32) row_x[i] = x[k0 + i];
     if ((THREAD >> 3) * 8 < n) {
       float values[8];
-      load_values(kind, p, GROUP(0), (k0 >> 3) + (THREAD >> 3), THREAD & 7, values);
+      load_values(kind, p, GROUP(1), (k0 >> 3) + (THREAD >> 3), THREAD & 7, values);
       UNROLL for (s32 i = 0; i < 8; ++i) tile_w[THREAD * 8 + i] = values[i];
     }
     BARRIER();
     if (is_output) acc = value_chain(kind, row_x, tile_w + output * 8, n, acc);
   }
-  if (is_output) p->y[(u64)(row0 + row) * p->width + p->first + GROUP(0) * 8 + output] = acc;
+  if (is_output) p->y[(u64)(row0 + row) * p->width + p->first + GROUP(1) * 8 + output] = acc;
 }
 
 // --------------------------------------------------------------------------------- many rows
@@ -118,10 +118,10 @@ typedef struct {
 } ValueMove;
 
 DEVICE void load_value_move(const s32 kind, const ValueProduct* p, s32 k0, ValueMove* move) {
-  const s32 row = GROUP(1) * 64 + (THREAD >> 2), from = k0 + (THREAD & 3) * 8;
+  const s32 row = GROUP(0) * 64 + (THREAD >> 2), from = k0 + (THREAD & 3) * 8;
   UNROLL for (s32 i = 0; i < 8; ++i) move->x[i] =
       row < p->n_rows && from + i < p->k ? p->x[(u64)row * p->k + from + i] : 0.0f;
-  const s32 tile = GROUP(0) * 8 + (THREAD >> 5), block = (k0 >> 3) + (THREAD >> 3 & 3);
+  const s32 tile = GROUP(1) * 8 + (THREAD >> 5), block = (k0 >> 3) + (THREAD >> 3 & 3);
   if (tile * 8 < p->n_outputs && block * 8 < p->k)
     load_values(kind, p, tile, block, THREAD & 7, move->w);
   else
@@ -164,7 +164,7 @@ DEVICE void many_values(const s32 kind, const ValueProduct* p, LOCAL float* xs, 
     BARRIER();
   }
   UNROLL for (s32 i = 0; i < 16; ++i) {
-    const s32 m = GROUP(1) * 64 + row * 4 + (i >> 2), n = GROUP(0) * 64 + output * 4 + (i & 3);
+    const s32 m = GROUP(0) * 64 + row * 4 + (i >> 2), n = GROUP(1) * 64 + output * 4 + (i & 3);
     if (m < p->n_rows && n < p->n_outputs) p->y[(u64)m * p->width + p->first + n] = acc[i];
   }
 }
