@@ -10,8 +10,8 @@
 
 namespace pando::serve {
 
-// What /v1/models says that a model was made for: "completion", "chat" (if it has a chat template),
-// "embedding", "classification".
+// Returns "completion", "chat" (if it has a chat template), "embedding", "classification", as far as
+// the model was made for it.
 std::vector<std::string> model_capabilities(const Model& model);
 
 // GET /info of text-generation-inference and text-embeddings-inference.

@@ -28,7 +28,7 @@ class CudaTest : public ::testing::Test {
   static std::unique_ptr<Host> open() { return open_cuda(0, kernel_text()).value(); }
 };
 
-// What `call` throws; "": nothing.
+// Returns the message that `call` throws; "" if it throws nothing.
 template <class Call>
 std::string thrown_by(const Call& call) {
   try {

@@ -9,7 +9,7 @@
 
 namespace pando::testing::cuda {
 
-// What the program holds of the driver.
+// Objects of the driver that the program holds.
 struct Held {
   size_t memory = 0, pinned = 0;  // allocations of the device, and of pinned memory
   size_t contexts = 0, streams = 0, modules = 0, graphs = 0, executables = 0;

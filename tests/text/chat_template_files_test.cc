@@ -1,4 +1,4 @@
-// Where chat templates are found, and which tokens they may write.
+// Chat templates are found in several files, and may write some tokens.
 #include "base/gguf_writer.h"
 #include "json_literal.h"
 #include "text/byte_tokenizer.h"
