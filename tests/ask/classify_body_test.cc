@@ -102,7 +102,7 @@ TEST_F(ClassifyBodies, NameWhatIsWrong) {
   EXPECT_NE(refused(read_classify_body, R"({"input": []})", *model).find("no texts"),
             std::string::npos);
   EXPECT_NE(refused(read_classify_body, R"({"input": "a", "activation": "relu"})", *model)
-                .find("'relu', expected model, logits"),
+                .find("'relu', expected model, softmax, sigmoid or logits"),
             std::string::npos)
       << refused(read_classify_body, R"({"input": "a", "activation": "relu"})", *model);
   EXPECT_NE(refused(read_classify_body, R"({"input": "a", "top_k": 0})", *model).find("top_k"),

@@ -86,7 +86,7 @@ TEST(CLabels, WrongOptionsAreNamed) {
   refuse("classify", {{"input", "a"}, {"aggregation_strategy", "most"}}, "aggregation_strategy",
          "'aggregation_strategy' is 'most', expected none, simple, first, average or max");
   refuse("batch", {{"task", "classify"}, {"scores", "relu"}}, "scores",
-         "'scores' is 'relu', expected model, logits, sigmoid or softmax");
+         "'scores' is 'relu', expected model, softmax, sigmoid or logits");
   refuse("batch", {{"task", "classify"}, {"top", 0}}, "top", "'top' is 0, expected 1 or more");
 }
 

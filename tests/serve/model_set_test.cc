@@ -356,7 +356,7 @@ TEST_F(ModelSetTest, HasThePage) {
     return client.read_all();
   };
   EXPECT_NE(answer("/", "text/html").find("<!doctype html>"), std::string::npos);
-  EXPECT_NE(answer("/page/main.js", "*/*").find("chooseModel"), std::string::npos);
+  EXPECT_NE(answer("/page/model.js", "*/*").find("function showModel"), std::string::npos);
   EXPECT_TRUE(answer("/page/none.js", "*/*").starts_with("HTTP/1.1 404 "));
   for (const char* accepted : {"*/*", "application/json"}) {
     const std::string overview = answer("/", accepted);

@@ -54,11 +54,14 @@ inline constexpr uint8_t kIq4Table[16] = {1,   24,  45,  63,  79,  93,  106, 118
 // Twice the values of e2m1.
 inline constexpr uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
                                             128, 127, 126, 125, 124, 122, 120, 116};
-// Null if codes are the integers themselves.
+// Other codes are the integers themselves.
+constexpr bool has_code_table(DType type) {
+  return type == DType::kIQ4_NL || type == DType::kIQ4_XS || type == DType::kMXFP4;
+}
+// Null without a table. GCC with UBSan compares no address in a constant expression.
 static constexpr const uint8_t* code_table(DType type) {
-  return type == DType::kIQ4_NL || type == DType::kIQ4_XS ? kIq4Table
-         : type == DType::kMXFP4                          ? kMxfp4Table
-                                                          : nullptr;
+  if (!has_code_table(type)) return nullptr;
+  return type == DType::kMXFP4 ? kMxfp4Table : kIq4Table;
 }
 
 }  // namespace pando

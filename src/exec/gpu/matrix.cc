@@ -23,7 +23,7 @@ WeightForm form_of(DType type) {
   if (form.code_bits == 8) return WeightForm::kBytes;
   if (form.code_bits == 5) return WeightForm::kFives;
   if (form.code_bits == 6) return WeightForm::kSixes;
-  return code_table(type) != nullptr ? WeightForm::kTable : WeightForm::kNibbles;
+  return has_code_table(type) ? WeightForm::kTable : WeightForm::kNibbles;
 }
 
 size_t padded(int n) { return static_cast<size_t>(n + kTile - 1) / kTile * kTile; }

@@ -12,7 +12,7 @@ struct GroupCodes {
   static constexpr GroupForm kForm = group_form(kType);
   static constexpr int kHalves = kQuads / 2;  // vectors of halves
   // True if halves are the integers themselves, plus an offset.
-  static constexpr bool kPlain = kForm.code_bits == 4 && code_table(kType) == nullptr;
+  static constexpr bool kPlain = kForm.code_bits == 4 && !has_code_table(kType);
 
   // Integers + kForm.offset of the low or high halves of a vector, [16][4] u8. group: first vector
   // of a group in one strip; vectors are `stride` bytes apart.
@@ -21,7 +21,7 @@ struct GroupCodes {
     const uint8_t* halves = group + (upper_vectors(kType) + kVector) * stride;
     typename S::Nibbles w = kHigh ? S::load_high(halves) : S::load_low(halves);
     constexpr int kQuad = half_quad(kType, kVector, kHigh);
-    if constexpr (code_table(kType) != nullptr) w = S::look_up(w, code_table(kType));
+    if constexpr (has_code_table(kType)) w = S::look_up(w, code_table(kType));
     if constexpr (kForm.code_bits == 5) w = S::template with_bits<kQuad, 16>(w, group);
     if constexpr (kForm.code_bits == 6)
       w = S::template with_bits<2 * (kQuad % 4), 48>(w, group + kQuad / 4 * stride);
