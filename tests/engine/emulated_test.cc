@@ -1,5 +1,5 @@
-// The device "emulated": GPU kernels on the processor, with the bits of the CPU and of the
-// reference.
+// GPU kernels on the processor, by the device "emulated" and by PoCL, with the bits of the CPU and
+// of the reference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "engine/case_sets.h"
 #include "engine/golden_hashes.h"
 #include "exec/gpu/gpu_device.h"
+#include "exec/gpu/gpu_devices.h"
 #include "model/make_model.h"
 
 namespace pando::testing {
@@ -55,11 +56,21 @@ std::vector<CaseSet> emulated_sets() {
 
 class EmulatedExactness : public ::testing::TestWithParam<CaseSet> {};
 
-// Weight types share the cases of a set, because the emulation is slow.
+// Weight types share the cases of a set, because these devices are slow.
+void expect_bits_of_set(const CaseSet& set, CaseDevice device, int n_cases) {
+  const int n_types = static_cast<int>(set.weights.size());
+  expect_bits_of_reference(set, device, (n_cases + n_types - 1) / n_types);
+}
+
 TEST_P(EmulatedExactness, HasTheBitsOfTheReference) {
-  const CaseSet& set = GetParam();
-  const int n_cases = is_slow() ? 120 : 12, n_types = static_cast<int>(set.weights.size());
-  expect_bits_of_reference(set, CaseDevice::kEmulated, (n_cases + n_types - 1) / n_types);
+  expect_bits_of_set(GetParam(), CaseDevice::kEmulated, is_slow() ? 120 : 12);
+}
+
+TEST_P(EmulatedExactness, HasTheBitsOfTheReferenceOnOpenCl) {
+  if (!is_slow()) GTEST_SKIP() << "PANDO_SLOW_TESTS is not set";
+  if (const std::string refusal = exec::opencl_device().refusal(); !refusal.empty())
+    GTEST_SKIP() << refusal;
+  expect_bits_of_set(GetParam(), CaseDevice::kOpenCl, 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, EmulatedExactness, ::testing::ValuesIn(emulated_sets()),

@@ -94,12 +94,14 @@ Status write_model(const model::ModelConfig& config, DType dtype,
 
 auto loader_of(CaseDevice device) {
   using exec::gpu::ThreadOrder;
-  constexpr decltype(&load_model) kLoaders[] = {load_model,
-                                                load_scalar_model,
-                                                load_emulated_model<ThreadOrder::kForward>,
-                                                load_emulated_model<ThreadOrder::kBackward>,
-                                                load_emulated_model<ThreadOrder::kShuffled>,
-                                                load_cuda_model};
+  constexpr decltype(&load_model) kLoaders[] = {
+      load_model,
+      load_scalar_model,
+      load_emulated_model<ThreadOrder::kForward>,
+      load_emulated_model<ThreadOrder::kBackward>,
+      load_emulated_model<ThreadOrder::kShuffled>,
+      load_driver_model<exec::gpu::open_cuda, exec::cuda_device>,
+      load_driver_model<exec::gpu::open_opencl, exec::opencl_device>};
   return kLoaders[static_cast<size_t>(device)];
 }
 

@@ -41,7 +41,15 @@ enum class CaseWeights {
 };
 
 // Devices that compute the cases. The emulated ones differ in the order of threads.
-enum class CaseDevice { kCpu, kScalar, kEmulated, kEmulatedBackward, kEmulatedShuffled, kCuda };
+enum class CaseDevice {
+  kCpu,
+  kScalar,
+  kEmulated,
+  kEmulatedBackward,
+  kEmulatedShuffled,
+  kCuda,
+  kOpenCl
+};
 constexpr bool is_hosted(CaseDevice device) { return device >= CaseDevice::kEmulated; }
 
 struct CaseSizes {

@@ -17,6 +17,7 @@
 #include "exec/gpu/gpu_device.h"
 #include "exec/gpu/gpu_devices.h"
 #include "exec/gpu/kernel_text.h"
+#include "exec/gpu/opencl_host.h"
 #include "exec/scalar/scalar_device.h"
 #include "model/opened_model.h"
 
@@ -125,14 +126,15 @@ Result<LoadedModel> load_emulated_model(const std::filesystem::path& path,
                            share, other);
 }
 
-inline Result<LoadedModel> load_cuda_model(const std::filesystem::path& path,
-                                           std::optional<DType> requantised, ThreadPool& pool,
-                                           const ModelShare& share = {},
-                                           const std::optional<model::ModelConfig>& other = {}) {
-  Result<std::unique_ptr<exec::gpu::Host>> host = exec::gpu::open_cuda(0, exec::gpu::kernel_text());
+// Opens the first device of a driver.
+template <auto kOpen, auto kDevice>
+Result<LoadedModel> load_driver_model(const std::filesystem::path& path,
+                                      std::optional<DType> requantised, ThreadPool& pool,
+                                      const ModelShare& share = {},
+                                      const std::optional<model::ModelConfig>& other = {}) {
+  Result<std::unique_ptr<exec::gpu::Host>> host = kOpen(0, exec::gpu::kernel_text());
   if (!host) return host.error();
-  return load_hosted_model(exec::cuda_device(), std::move(*host), path, requantised, pool, share,
-                           other);
+  return load_hosted_model(kDevice(), std::move(*host), path, requantised, pool, share, other);
 }
 
 }  // namespace pando::testing
