@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance.md and README.md, and README's picture, are those of docs/figures/*.csv; and
-tools/performance.py finds one that is not.
+"""The tables that tools/performance.py writes, and README's picture, are those of docs/figures/*.csv; and the tool
+finds a table that is not.
 
 usage: performance_test.py SOURCE_DIR
 """

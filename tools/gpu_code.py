@@ -108,7 +108,7 @@ def problems_of_sass(sass, ptx, number):
 
 
 def oldest_nvrtc(folder, text):
-    """Problems of the oldest compiler that the program takes, of CUDA 12.0."""
+    """Problems of the code from NVRTC 12.0, the oldest version that the program accepts."""
     log, ptx, _ = Nvrtc(folder / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12").compile(text, 90)
     print(f"NVRTC 12.0: {len(ptx_of_kernels(ptx))} kernels")
     yield from (f"NVRTC 12.0: {problem}" for problem in [*problems_of_log(log), *problems_of_ptx(ptx)])
@@ -145,7 +145,7 @@ def problems_of_amd_code(ir, code):
         yield f"{loose}, expected no sum that may take in a product"
     if "!fpmath" in ir:
         yield "operations that need not be rounded correctly"
-    # An inexact root; then the next float below and the next above are tried.
+    # v_sqrt_f32 is inexact. A correction then tries the next float below and the next above.
     if not all(re.search(r"v_add_(?:nc_)?u32.* -1, ", after)
                for after in re.findall(r"v_sqrt_f32.*((?:\n.*){8})", code)):
         yield "a square root that is not corrected"

@@ -62,7 +62,7 @@ std::optional<DeviceMemory> memory_of(const Device& device, const DeviceModel* w
   return DeviceMemory{all, all - std::min(all, taken)};
 }
 
-// Fills in options for a device. A default fits into one buffer.
+// Fills in options for a device. The default memory of keys and values fits into one buffer.
 Status fill_in_for(const Device& device, const DeviceModel* weights, int max_positions,
                    EngineOptions& options) {
   const bool is_default = options.kv_memory == 0;

@@ -70,7 +70,7 @@ CLI::Validator not_empty(const std::string& expected = "a path");
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
-// An option whose text is a name of the table; the option sets `value`.
+// An option that sets `value` to the table's value of the given name.
 template <class Value, size_t N>
 CLI::Option* add_named_option(CLI::App& app, const std::string& option, Value& value,
                               const std::pair<std::string_view, Value> (&table)[N],

@@ -48,7 +48,7 @@ class Device {
   virtual uint64_t memory_bytes() const = 0;    // of its memory, in all; 0: unknown
   // The same if the memory is the device's own; 0: it is the machine's.
   virtual uint64_t own_memory_bytes() const { return 0; }
-  // The most bytes that keys and values can have in its memory; 0: there is no such limit.
+  // Upper bound of the default memory for keys and values, in bytes; 0: there is none.
   virtual uint64_t largest_buffer_bytes() const { return 0; }
   // The reason why this machine cannot compute with it; "": it can. May open a driver.
   virtual std::string refusal() const { return {}; }

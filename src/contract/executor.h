@@ -108,11 +108,11 @@ class Executor {
   // The logits of outputs [first, first + n). out: [n, vocab] f32; rows of the plan's hidden_only
   // are undefined. Each call of a step begins behind the outputs of the call before.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
-  // As logits(), of outputs [first, first + is_wanted.size()). A device may keep logits that are
-  // not wanted, and give the id of their largest one instead: the lowest id among equals. NaN is
-  // never larger, and a row that begins with NaN gives 0. Returns true if it did so: rows of `out`
-  // that are not wanted are undefined then, and so are the ids of the others. False: `out` has all
-  // rows. largest: [is_wanted.size()].
+  // As logits(), for outputs [first, first + is_wanted.size()). For rows that are not wanted, an
+  // executor may give the id of the largest logit in place of the row: the lowest id among equals.
+  // NaN is never larger, and a row that begins with NaN gives 0. Returns true if it gave ids: `out`
+  // then has only the wanted rows, and `largest` only the ids of the other rows. Returns false if
+  // `out` has all rows. largest: [is_wanted.size()].
   virtual bool logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
                                  Token* /*largest*/) {
     logits(first, static_cast<uint32_t>(is_wanted.size()), out);

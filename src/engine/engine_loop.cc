@@ -23,8 +23,8 @@ Error differs_from_begun(const Sequence& sequence) {
                                          sequence.choice, sequence.begun().size()));
 }
 
-// Seconds that a step of texts may take. Between the tokens of another engine's answer there is
-// time for one such step.
+// Limit of a step of texts, in seconds; infinity: no limit. One such step fits between two tokens
+// of another engine's answer.
 double text_step_seconds(const LoopOptions& options) {
   double seconds = std::numeric_limits<double>::infinity();
   if (options.turns == nullptr) return seconds;

@@ -43,9 +43,9 @@ class OutputReader {
     size_t wanted;
     uint32_t position;
     size_t of_block;
-    std::optional<Token> largest = {};  // in place of logits
+    std::optional<Token> largest = {};  // its id, in place of the row's logits
   };
-  // Computes the logits of outputs [first, first + n), or the rows' largest ones.
+  // Computes the logits of outputs [first, first + n), or the ids of the largest ones.
   void compute_logits(uint32_t first, uint32_t n, std::vector<Row>& rows,
                       const std::vector<Sequence*>& sequences);
   void read_logits(const std::vector<Row>& rows, const std::vector<WantedOutput>& wanted,

@@ -32,7 +32,7 @@ struct TokenHistory {
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history = {});
 
-// True if sample_token gives the lowest id of the largest logit where no token is masked or barred.
+// True if sample_token gives the lowest id of the largest logit, unless it masks or bars tokens.
 bool takes_largest(const SamplingOptions& options);
 
 // ln of the softmax at each token, in double precision, with the n_top likeliest beside it.

@@ -111,9 +111,9 @@ struct Sequence {
   // logits. Only the row before the prompt's last token writes the alternatives. Threads may read
   // different rows of a step in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position);
-  // False if read() needs nothing of that row but the lowest id of its largest logit.
+  // False if read() needs only the lowest id among the row's largest logits.
   bool reads_logits(uint32_t position) const;
-  // As read(), from that id.
+  // As read(), but takes that id in place of the row.
   TokenLogprob read_largest(Token largest, uint32_t position) const;
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(uint32_t position, std::span<const float> hidden);
@@ -131,7 +131,7 @@ struct Sequence {
  private:
   // True if the form restricts the next token.
   bool is_filtered() const { return filter && decoder->in_content(); }
-  // Index in `forced` of the answer's token after that row, or at least the number of these.
+  // Index in `forced` of the token after that row; at least its length if that token is drawn.
   size_t index_in_forced(uint32_t position) const;
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void follow_begun(Token token);

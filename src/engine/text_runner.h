@@ -26,15 +26,15 @@ struct TextRunnerParts {
   EngineStats& stats;
   size_t depth;         // steps in flight at most
   bool joins_equal;     // equal texts of an isolation key are computed once
-  double step_seconds;  // of a step at most, as far as steps before tell; infinity: no limit
+  double step_seconds;  // limit of a step, predicted from earlier steps; infinity: none
 };
 
 // Equal texts are one while none of their outputs is asked for. A step takes the texts in order of
 // arrival through as many passes as its rows allow. A text longer than a step takes half of it
 // while others wait, one such text at a time. One thread.
 //
-// A step that may not take long has as many elements as fit by the slowest of recent steps: layers
-// with a window are quicker than others.
+// With a limit of seconds, a step has as many elements as fit at the speed of the slowest recent
+// step: layers with a window are faster than others.
 class TextRunner {
  public:
   explicit TextRunner(const TextRunnerParts& parts) : parts_(parts) {}

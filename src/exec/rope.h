@@ -36,7 +36,7 @@ class RopeTables {
 
   const RopeTable& of_layer(int layer) const { return tables_[places_[layer]]; }
   const std::vector<RopeTable>& all() const { return tables_; }
-  const std::vector<size_t>& places() const { return places_; }  // of layers, in all()
+  const std::vector<size_t>& places() const { return places_; }  // by layer, in all()
 
  private:
   std::vector<RopeTable> tables_;

@@ -10,14 +10,15 @@
 
 namespace pando::exec {
 
-// Values: a vector of weights. Stack: a vector of matrices, each with bytes(). Any thread may read.
+// Values and stacks of matrices by role. Values: a vector of weights. Stack: a vector of matrices,
+// each with bytes(). Any thread may read.
 template <class Values, class Stack>
 class WeightSet {
  public:
-  // Empty if there is none.
+  // Empty if the role has none.
   const Values& values(model::Role role) const { return of_role(values_, role); }
   const Stack& stack(model::Role role) const { return of_role(stacks_, role); }
-  // The only one of a stack.
+  // The matrix of a stack that has only one.
   const auto& matrix(model::Role role) const {
     const Stack& all = stack(role);
     PANDO_CHECK(all.size() == 1);
@@ -31,7 +32,7 @@ class WeightSet {
   void set(model::Role role, Values values) { values_[role] = std::move(values); }
   void set(model::Role role, Stack stack) { stacks_[role] = std::move(stack); }
 
-  // Bytes of matrices.
+  // Bytes of all matrices.
   size_t bytes() const {
     size_t sum = 0;
     for (const auto& [role, stack] : stacks_)

@@ -40,7 +40,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// None behind a link.
+// Nothing if the folder is a link.
 std::vector<fs::path> own_entries_of(const fs::path& folder) {
   std::error_code failure;
   return fs::is_symlink(folder, failure) ? std::vector<fs::path>() : entries_of(folder);
@@ -118,7 +118,7 @@ class Removal {
   }
 
   // Removes refs and listings without a snapshot, contents that no link of a snapshot names, and
-  // temporary files. Files that another process fetches since the removal began stay.
+  // temporary files. Leaves files that another process began to fetch after the removal began.
   void sweep() {
     std::error_code failure;
     for (const std::string& ref : names_below(repository_.folder() / "refs"))
@@ -134,7 +134,7 @@ class Removal {
       if (is_left_over(path)) erase(path);
   }
 
-  // Removes the folders of a model without contents. Stops if another process begins to fetch it.
+  // Removes the empty folders of a model. Stops if another process has begun to fetch the model.
   void remove_folders() {
     const fs::path& folder = repository_.folder();
     for (const char* name : {"blobs", "snapshots"})
@@ -165,7 +165,7 @@ class Removal {
   }
 
  private:
-  // Returns how many files and folders went.
+  // Returns the number of removed files and folders.
   uintmax_t erase(const fs::path& path) {
     std::error_code failure;
     const uintmax_t n = fs::remove_all(path, failure);
@@ -173,7 +173,7 @@ class Removal {
     return failure ? 0 : n;
   }
 
-  // False: the folder is not empty.
+  // Returns false if the folder is not empty.
   bool erase_empty(const fs::path& folder) {
     std::error_code failure;
     fs::remove(folder, failure);
@@ -201,7 +201,7 @@ class Removal {
       }
       locked.push_back(blob);
     }
-    std::set<std::string> needed;  // by links that were there when the locks were taken
+    std::set<std::string> needed;  // by links that exist after the locks are taken
     for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
       for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
     for (const fs::path& blob : locked)

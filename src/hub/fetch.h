@@ -39,9 +39,9 @@ struct FetchCalls {
 Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
                                     const FetchCalls& calls);
 
-// Returns the same, but asks the hub only if the cache has no such model, a part of it, or one of
-// whose commit no list of files is kept: another program may have fetched less. A model whose
-// weights are here is completed at its own commit, and used with a warning if that fails.
+// Returns the same, but asks the hub only if the cache lacks the model or a part of it, or keeps no
+// list of files of its commit: another program may have fetched fewer files. If the weights are in
+// the cache, the model is completed at its own commit; if that fails, it is used with a warning.
 Result<std::filesystem::path> find_or_fetch(const HubAccess& access, const Sought& sought,
                                             const FetchCalls& calls);
 

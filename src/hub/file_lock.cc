@@ -41,7 +41,7 @@ Result<FileLock> FileLock::acquire(const fs::path& path, const std::function<boo
     std::error_code failure;
     fs::create_directories(path.parent_path(), failure);
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
-    // Another process may have removed the empty folder.
+    // Another process may have removed the empty folder; tries again.
     if (descriptor < 0 && errno == ENOENT && !failure) continue;
     if (descriptor < 0) return cannot_lock(path, errno);
     FileLock lock(descriptor);

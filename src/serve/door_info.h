@@ -10,8 +10,8 @@
 
 namespace pando::serve {
 
-// Returns "completion", "chat" (if it has a chat template), "embedding", "classification", as far as
-// the model was made for it.
+// What the model can do: "completion", and "chat" if it has a chat template; or "embedding"; or
+// "classification".
 std::vector<std::string> model_capabilities(const Model& model);
 
 // GET /info of text-generation-inference and text-embeddings-inference.

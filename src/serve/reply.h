@@ -144,7 +144,7 @@ class Reply : public Replier {
     tally.error_param = error.param;
   }
 
-  // In pieces of whole events, so that an error can follow each.
+  // Writes pieces of whole events, so that an error can follow each piece.
   asio::awaitable<void> write_events(std::string events, bool are_last) {
     for (std::string_view rest = events; !rest.empty();) {
       size_t n_bytes = 0;
@@ -170,7 +170,7 @@ class Reply : public Replier {
     is_writing_ = true;
   }
 
-  // A request that is cancelled does not end it: half a chunk leaves nothing to be said.
+  // Cancelling the request does not stop the write: no error could follow half a chunk.
   template <class Buffers>
   asio::awaitable<void> write_all(Buffers buffers) {
     start_writing();

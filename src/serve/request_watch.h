@@ -15,7 +15,7 @@ namespace pando::serve {
 // client that closes only its sending half counts as gone. Not once `is_ending`: a client that has
 // the whole answer may leave before its writer hears that it was written.
 //
-// Once the time is over, a write that has begun has a second to end, so that an error can follow it.
+// When the time is over, a write that has begun gets one more second, so that an error can follow.
 //
 // A watch without memory to look again looks no more; the time ends the request all the same.
 class RequestWatch {

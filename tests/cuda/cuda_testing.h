@@ -19,7 +19,7 @@ namespace pando::exec::gpu {
 namespace driver = ::pando::testing::cuda;
 using Floats = std::vector<float>;
 
-// Nothing is left of a test.
+// After each test the driver must hold no object.
 class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override { driver::reset_counts(); }
@@ -28,7 +28,7 @@ class CudaTest : public ::testing::Test {
   static std::unique_ptr<Host> open() { return open_cuda(0, kernel_text()).value(); }
 };
 
-// Returns the message that `call` throws; "" if it throws nothing.
+// Returns the message of the exception that `call` throws; "" if it throws none.
 template <class Call>
 std::string thrown_by(const Call& call) {
   try {

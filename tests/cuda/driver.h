@@ -1,5 +1,5 @@
-// A driver for tests: the functions of libcuda.so.1 that exec/gpu/cuda_api.h names, on the
-// processor. Streams are carried out as late as a driver may: when something waits for them.
+// A driver for tests: the functions of libcuda.so.1 that exec/gpu/cuda_api.h names, run on the
+// processor. It carries out streams as late as a driver may: when something waits for them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Held {
 };
 PANDO_DRIVER Held held();
 
-// Calls of a function, by its name, that gave no error since the last call of reset_counts().
+// Number of calls of a function that gave no error since the last call of reset_counts().
 PANDO_DRIVER size_t n_calls(const std::string& function);
 PANDO_DRIVER void reset_counts();
 

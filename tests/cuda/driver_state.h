@@ -23,7 +23,7 @@ struct Operation {
   const void* host = nullptr;
   size_t n = 0;
   unsigned char value = 0;
-  std::vector<std::byte> copied;  // of pageable memory
+  std::vector<std::byte> copied;  // the bytes of pageable memory, at the call
   exec::gpu::Kernel kernel{};
   exec::gpu::Groups groups;
   std::vector<uint64_t> arguments;
@@ -49,7 +49,7 @@ struct Executable {
 struct Stream {
   Operations pending;
   std::unique_ptr<Graph> captured;
-  bool is_broken = false;  // the capture
+  bool is_broken = false;  // true if the capture is invalid
   std::thread::id capturing;
 };
 
@@ -116,11 +116,11 @@ int carry_out(Stream& stream);
 
 // The context of this thread.
 void set_current(Context* context);
-// Breaks captures of this thread. False if there are none.
+// Invalidates this thread's captures. Returns false if there are none.
 bool breaks_capture();
 
 enum class Needs { kNothing, kContext, kNoCapture };
-// The code that a call returns at once; 0: it goes on.
+// The error that a call returns at once; 0: the call goes on.
 int enter(const char* function, Needs needs);
 
 template <class T>

@@ -1,5 +1,5 @@
 // NVIDIA's host on a driver for tests. The program is linked with that driver, so
-// dlopen("libcuda.so.1") gives it.
+// dlopen("libcuda.so.1") opens it.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -12,7 +12,7 @@
 namespace pando::testing::cuda {
 
 struct Parameter {
-  size_t index;  // in exec::gpu::Arg; 0: a pointer
+  size_t index;  // of the type in exec::gpu::Arg; 0: a pointer
   size_t n_bytes;
   size_t alignment;  // of what a pointer points to
 };

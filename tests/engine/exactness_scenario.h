@@ -42,10 +42,10 @@ struct Timed {
   double step_budget = 0;  // seconds on a machine where a step takes 2e-4 and a row 2e-5
 };
 
-// True if layers read keys of layers before them, which published techniques do not know.
+// True if layers read the keys of earlier layers. The published techniques do not support this.
 bool reads_others(const model::ModelConfig& config);
-// Room for n_pages of all layers. Layers with a window that give memory back get as much room, or
-// little more than one path needs.
+// Sets the memory to n_pages of all layers. Layers with a window that give memory back get as much,
+// or little more than one path needs.
 void set_memory(Scenario& s, size_t n_pages);
 
 // Sizes, planner, types, threads, chunking, memory, a random tree of prompts, order of arrival,

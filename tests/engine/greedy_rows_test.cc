@@ -1,4 +1,4 @@
-// Rows whose token is that of the largest logit need no logits from a device that finds it.
+// If a device finds the largest logit, rows that only need its token read no logits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace pando::testing {
 namespace {
 
-// Rows that came back from an executor.
+// Counts of rows that an executor returned.
 struct RowsRead {
   bool finds_largest = true;  // false: it gives logits alone
   size_t n_logits = 0, n_largest = 0;

@@ -144,7 +144,8 @@ TEST(TextRunner, WaitingTextsAreThoseWithoutASubmittedRow) {
   EXPECT_EQ(run.embeddings[1], (std::vector<float>{5, 0, 6, 1, 7, 2}));
 }
 
-// 300 elements of three passes: 100 while no time is known, then the fewest, 64.
+// 300 elements of three passes: the first step has 100, as no time is known, and later ones the
+// minimum of 64.
 TEST(TextRunner, StepsThatMayTakeNoTimeAreShort) {
   const std::vector<Token> tokens(100, 7);
   Runner unlimited(/*depth=*/1, /*fails=*/-1, /*step_rows=*/100);

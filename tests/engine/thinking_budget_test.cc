@@ -120,7 +120,7 @@ TEST(Calls, AFormBeginsBehindABudget) {
   request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
   const Told all = told("ab________x23", std::move(request));
   EXPECT_EQ(all.reasoning, "ab");
-  EXPECT_EQ(all.text, "023");  // the likeliest token has not the form
+  EXPECT_EQ(all.text, "023");  // the likeliest token does not fit the form
   EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
 }
 

@@ -1,4 +1,4 @@
-// Steps on a host whose calls return before they are carried out, and bytes that come back.
+// Steps on a host whose calls return before they are carried out, and the bytes that are read.
 #include "exec/gpu/gpu_executor.h"
 
 #include <gtest/gtest.h>

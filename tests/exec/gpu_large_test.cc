@@ -1,4 +1,4 @@
-// Kernels reach memory beyond 4 GiB. The memory is address space; few of its bytes are used.
+// Kernels reach memory beyond 4 GiB. Most of that memory is address space that nothing touches.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -106,8 +106,8 @@ struct Barriers {
   }
 };
 
-// Runs the start test's cases of a kernel source in all orders of threads. Each of its n_barriers
-// is met, and needed.
+// Runs the start test's cases of a kernel source in all orders of threads. Threads must meet each
+// of its n_barriers, and the results must depend on it.
 inline void expect_start_cases(void (*check)(CheckCases&), size_t n_barriers) {
   const auto run = [&](Host& host) {
     CheckCases cases(host, CheckSize::kStart);

@@ -95,7 +95,7 @@ const exec::GpuDevice& emulated_device() {
   return device;
 }
 
-// Loads for a device that runs GPU kernels on this host.
+// Loads a model for a device that runs GPU kernels on this host.
 inline Result<LoadedModel> load_hosted_model(const Device& device,
                                              std::unique_ptr<exec::gpu::Host> host,
                                              const std::filesystem::path& path,

@@ -144,7 +144,7 @@ TEST_F(HubCache, AModelThatIsBeingFetchedIsNotRemoved) {
   EXPECT_TRUE(repository_.has(kCommit, "x"));
 }
 
-// The hub's own library locks one file after another, and nothing between them.
+// The hub's own library locks one file after another, and holds no lock in between.
 TEST_F(HubCache, ARemovalLeavesAFileThatAnotherProgramBegan) {
   constexpr int kFiles = 400;
   std::atomic<bool> is_over{false};
@@ -155,7 +155,7 @@ TEST_F(HubCache, ARemovalLeavesAFileThatAnotherProgramBegan) {
       std::error_code failure;
       fs::create_directories(repository_.blob(kEtag).parent_path(), failure);
       std::ofstream file(repository_.incomplete(kEtag));
-      if (!lock || !file) continue;  // the folder went before there was anything in it
+      if (!lock || !file) continue;  // the folder was removed while it was empty
       file << "text";
       file.close();
       fs::rename(repository_.incomplete(kEtag), repository_.blob(kEtag), failure);

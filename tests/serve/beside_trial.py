@@ -48,7 +48,7 @@ def mixed(chat, embedding):
 
 
 def gaps(client, is_over=lambda: False, **fields):
-    """Milliseconds between tokens of a stream, as far as they came before it was over."""
+    """Milliseconds between tokens of a stream, counted only until is_over() is true."""
     found, before = [], None
     stream = client.completions.create(model="chat", prompt="Once upon a time", max_tokens=N_TOKENS, temperature=0,
                                        stream=True, extra_body={"ignore_eos": True} | fields)

@@ -15,7 +15,7 @@ TEST_F(Endpoints, AnswersOfAForm) {
     body["max_tokens"] = 20;
     body[name] = value;
     auto found = post("/v1/completions", body)["choices"][0]["text"].get<std::string>();
-    std::erase(found, ' ');  // that may stand behind colons and commas
+    std::erase(found, ' ');  // spaces may follow colons and commas
     return found;
   };
   for (const auto& [name, value] :

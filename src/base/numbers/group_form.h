@@ -54,11 +54,12 @@ inline constexpr uint8_t kIq4Table[16] = {1,   24,  45,  63,  79,  93,  106, 118
 // Twice the values of e2m1.
 inline constexpr uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
                                             128, 127, 126, 125, 124, 122, 120, 116};
-// Other codes are the integers themselves.
+// True if codes are indices of a table. The codes of other types are the integers themselves.
 constexpr bool has_code_table(DType type) {
   return type == DType::kIQ4_NL || type == DType::kIQ4_XS || type == DType::kMXFP4;
 }
-// Null without a table. GCC with UBSan compares no address in a constant expression.
+// Null without a table. Constant expressions must not compare it with null: GCC with UBSan refuses
+// that, so they call has_code_table.
 static constexpr const uint8_t* code_table(DType type) {
   if (!has_code_table(type)) return nullptr;
   return type == DType::kMXFP4 ? kMxfp4Table : kIq4Table;

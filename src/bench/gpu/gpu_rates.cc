@@ -89,7 +89,7 @@ void GpuRates::memory() {
       gigabytes(static_cast<double>(bytes.size()), written));
 }
 
-// CUDA launches calls as one graph if they repeat those before the last wait.
+// On CUDA, calls that repeat the list before are launched as one graph.
 void GpuRates::launches() {
   constexpr int kLaunches = 1000;
   gpu::Rows one = rows(1, 64), other = rows(1, 64);

@@ -13,7 +13,7 @@ using model::Role;
 
 constexpr uint32_t kRows = 3;
 constexpr int kContext = 600, kWidth = 8;  // kWidth: of the projected rows
-constexpr int kLayer = 1;                  // has a layer before it
+constexpr int kLayer = 1;                  // not the first, so a layer is before it
 
 model::ModelSpec random_spec(CheckCases& cases, QkNorm norm) {
   model::ModelSpec spec;

@@ -32,7 +32,7 @@ scalar::Matrix matrix(CheckCases& cases, DType type, int n, int k) {
   return matrix;
 }
 
-// Inputs whose integers are rounded from halves: each group's largest input is 127.
+// Inputs that lie halfway between integers when they are rounded: each group's largest is 127.
 void fill_with_halves(float* x, int k) {
   for (int i = 0; i < k; ++i) x[i] = i % 32 == 0 ? 127.0f : static_cast<float>(i % 101) - 49.5f;
 }

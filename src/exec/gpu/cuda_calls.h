@@ -22,12 +22,12 @@ class Calls {
   void clear();
   // True if call i has the kind of the other's call i: a copy, a fill, or a launch of this kernel.
   bool is_alike(const Calls& other, size_t i) const;
-  // True if call i is the other's call i, where all calls before are alike.
+  // True if call i equals the other's call i, its arguments too. All calls before must be alike.
   bool is_equal(const Calls& other, size_t i) const;
 
-  // Makes call i. functions: by Kernel. Returns a CUresult.
+  // Puts call i into the stream. functions: by Kernel. Returns a CUresult.
   int make(size_t i, std::span<Function* const> functions, Stream* stream) const;
-  const char* name(size_t i) const;  // of the function of the driver, or of the kernel
+  const char* name(size_t i) const;  // of the driver's function, or of the kernel
 
  private:
   enum class Kind { kWrite, kFill, kLaunch };
@@ -47,7 +47,7 @@ class Calls {
   }
 
   std::vector<Call> calls_;
-  std::vector<uint64_t> arguments_;  // a word each, which begins with the bytes of the value
+  std::vector<uint64_t> arguments_;  // one word each; it begins with the value's bytes
 };
 
 }  // namespace pando::exec::gpu::cuda

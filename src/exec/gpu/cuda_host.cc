@@ -96,7 +96,7 @@ class CudaHost final : public Host {
 
  private:
   void make_current() { check(api().cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
-  // After a wait of the queue.
+  // Called only after the queue has waited.
   void free_released() {
     for (const uint64_t handle : released_) api().cuMemFree_v2(handle);
     n_buffers_ -= released_.size();
@@ -112,7 +112,7 @@ class CudaHost final : public Host {
       throw std::runtime_error(fmt::format("{}: {}: {}", name_, call, cuda::words_of(code)));
   }
   uint64_t allocate(size_t n) override;
-  // Calls may still use it.
+  // Calls that were not waited for may still use the buffer.
   void release(uint64_t handle) override {
     released_.push_back(handle);
     if (queue_->is_idle() && api().cuCtxSetCurrent(context_) == 0) free_released();
@@ -125,8 +125,8 @@ class CudaHost final : public Host {
   cuda::Module* module_ = nullptr;
   std::byte* staging_ = nullptr;    // [kStagingBytes], pinned
   size_t n_staged_ = 0;             // bytes that copies may still be reading
-  std::vector<uint64_t> released_;  // buffers, freed after the next wait
-  size_t n_buffers_ = 0;            // with released ones
+  std::vector<uint64_t> released_;  // buffers to be freed after the next wait
+  size_t n_buffers_ = 0;            // released_ included
 };
 
 void CudaHost::start() {

@@ -9,9 +9,10 @@
 namespace pando::exec::gpu::cuda {
 namespace {
 
-constexpr size_t kLeastCalls = 16;  // of a graph; shorter lists leave it as it is
-// More changes are no repetition: layers of a mixture of experts are alike, with other weights.
-constexpr size_t kMostChanged = 4;  // one call in so many
+constexpr size_t kLeastCalls = 16;  // of a graph; shorter lists are not kept
+// A graph may have one changed call in four. Layers of a mixture of experts have more: their
+// kernels are the same, but the weights differ.
+constexpr size_t kMostChanged = 4;
 
 }  // namespace
 
@@ -67,7 +68,8 @@ void Queue::launch_held() {
   is_graph_ = true;
 }
 
-// Captures the calls, and updates the graph or makes it anew. No call waits or allocates meanwhile.
+// Captures the calls, and updates the graph or makes a new one. A capture allows no call that waits
+// or allocates.
 bool Queue::make_graph() {
   if (api().cuStreamBeginCapture_v2(stream_, kCaptureOfThread) != 0) return false;
   bool is_captured = true;

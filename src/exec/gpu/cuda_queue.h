@@ -1,9 +1,9 @@
 // A CUDA stream that launches repeated calls as one graph.
 //
-// The calls between two waits are a list; those of a step of a model are one. While a list goes on
-// like the list before, its calls are held back. A list that is alike to its end becomes a graph,
-// or updates the graph of the list before, and is launched at the wait. Any other list is made call
-// by call, as soon as it differs.
+// The calls between two waits are a list, such as the calls of a model's step. Lists of 16 calls or
+// more are kept until the next such list. While a list is like the kept one, its calls are held
+// back. A list that is alike to its end is launched at the wait as a graph, which is new, updated,
+// or the same as before. The calls of any other list are made one by one from its first difference.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace pando::exec::gpu::cuda {
 // Its context is current when it is called. If the device fails, calls throw std::runtime_error.
 class Queue {
  public:
-  // device: the name in messages. It outlives this.
+  // device: its name in messages; must outlive this.
   explicit Queue(const std::string& device) : device_(device) {}
   ~Queue();
   Queue(const Queue&) = delete;
@@ -42,8 +42,8 @@ class Queue {
 
  private:
   void check(int code, const char* call) const;
-  void take_last();    // of calls_
-  void make_held();    // call by call
+  void take_last();    // makes the last call of calls_, or holds it back
+  void make_held();    // one by one
   void launch_held();  // as a graph, if it can be made
   bool make_graph();
   void drop_graph();
@@ -52,7 +52,7 @@ class Queue {
   Stream* stream_ = nullptr;
   std::vector<Function*> functions_;  // by Kernel
   Calls calls_;                       // since the last wait
-  Calls before_;                      // the list before
+  Calls before_;                      // the list that was kept
   bool is_held_ = false;              // no call of calls_ is made yet
   bool is_graph_ = false;             // calls_ were launched as graph_
   size_t n_changed_ = 0;              // calls that are not equal to those of before_

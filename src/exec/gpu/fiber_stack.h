@@ -44,7 +44,7 @@ class FiberStack {
   const void* bottom_ = nullptr;
   size_t n_bytes_ = 0;
 #if defined(__SANITIZE_ADDRESS__)
-  void* locals_ = nullptr;  // of the code that has left this stack
+  void* locals_ = nullptr;  // the sanitizer's, of code that has left this stack
 #elif defined(__SANITIZE_THREAD__)
   void* fiber_ = nullptr;
 #endif

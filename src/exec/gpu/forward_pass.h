@@ -33,9 +33,9 @@ class ForwardPass {
   void wait() { host_.read(result_.values, 0, nullptr, 0); }
   // All of these, [n, d_model]. Valid until the next step.
   const float* read_rows();
-  // The logits of [first, first + n) of rows() where they are wanted, otherwise the id of the
-  // largest (Executor::logits_or_largest). out: [n, vocab]; largest: [n], not used if all are
-  // wanted.
+  // Gives the logits of the wanted rows among rows() [first, first + n), and the ids of the largest
+  // logits of the other rows (Executor::logits_or_largest). n: the size of is_wanted. out:
+  // [n, vocab]; largest: [n], not used if all rows are wanted.
   void logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
                          Token* largest);
   // hidden: [n, d_model] -> out: [n, vocab].

@@ -33,7 +33,7 @@ struct Driver {
 constexpr Driver kOpenCl{"opencl", gpu::opencl_offers, gpu::open_opencl};
 constexpr Driver kCuda{"cuda", gpu::cuda_offers, gpu::open_cuda};
 
-// The emulation fills memory when it is made, so half of a machine's would take long.
+// The emulation fills a new buffer, which would take long for half of a machine's memory.
 constexpr uint64_t kEmulatedBuffer = uint64_t{1} << 30;
 constexpr std::string_view kNoDevice = "its driver has no device";
 

@@ -33,7 +33,7 @@ class GpuExecutor final : public StageExecutor {
   void finish() override;
   const float* hidden(uint32_t first, uint32_t n) override;
   void logits(uint32_t first, uint32_t n, float* out) override;
-  // Reads no logits but those that are wanted.
+  // Copies only wanted logits from the device.
   bool logits_or_largest(uint32_t first, const std::vector<bool>& is_wanted, float* out,
                          Token* largest) override;
   const float* compute(const StepPlan& plan, RowRange own, const float* before) override;

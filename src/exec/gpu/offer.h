@@ -11,7 +11,7 @@ struct Offer {
   uint64_t memory_bytes = 0;    // in all
   std::string refusal;          // the reason why it cannot be used; "": it can
   bool has_own_memory = false;  // beside that of the machine
-  uint64_t largest_buffer = 0;  // bytes; 0: no limit
+  uint64_t largest_buffer = 0;  // bytes that one buffer may have; 0: no limit
 };
 
 }  // namespace pando::exec::gpu

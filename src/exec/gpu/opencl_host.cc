@@ -171,7 +171,7 @@ Status OpenClHost::build(std::string_view source) {
   return {};
 }
 
-// Drivers may crash or give other errors above their limit.
+// Checks the driver's limit first: above it, drivers may crash or give unrelated errors.
 uint64_t OpenClHost::allocate(size_t n) {
   const auto most = number_of<uint64_t>(device_, opencl::kMaxMemAllocSize);
   if (n > most)

@@ -30,7 +30,7 @@ void grow(Host& host, Buffer& buffer, size_t n_bytes) {
   if (n_bytes > buffer.bytes()) buffer = Buffer(host, n_bytes);
 }
 
-// GPUs begin groups with equal y side by side: they share weights, and rows are in their caches.
+// GPUs start groups with equal y together: these share weights, and their rows are in caches.
 void launch_product(Host& host, const Matrix& matrix, uint32_t n_rows, std::span<const Arg> args) {
   const bool is_few = n_rows <= kFewRows;
   const uint32_t width = is_few ? 8 : 64;  // rows and outputs of a work group

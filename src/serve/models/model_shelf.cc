@@ -200,7 +200,7 @@ std::optional<ask::HttpError> ModelShelf::try_load(Entry& entry) {
     const std::lock_guard lock(mutex_);
     n_left = n_free() - n_weights;
   }
-  constexpr size_t kWholeTexts = 4;  // nothing of a text is kept
+  constexpr size_t kWholeTexts = 4;  // texts at a time; the cache keeps none
   const size_t useful = loaded->model->info().gives_logits ? n_left : kWholeTexts * *least;
   const size_t room =
       recipe.kv_memory > 0 ? recipe.kv_memory : std::max(*least, std::min(n_left / 2, useful));

@@ -72,7 +72,7 @@ class ModelShelf {
     bool has_failed = false;  // its last load
     size_t n_bytes = 0;       // that it takes of the memory
     size_t n_weight_bytes = 0;  // 0: not known, as it was never asked for
-    std::vector<std::string> capabilities;  // empty: not known, as it was never loaded
+    std::vector<std::string> capabilities;  // empty if it was never loaded
     uint64_t n_loads = 0, n_failures = 0, n_open = 0;
     std::shared_ptr<ServedModel> served;  // if it is loaded; keep it no longer than a moment
   };
@@ -90,7 +90,7 @@ class ModelShelf {
     std::shared_ptr<ServedModel> served = nullptr;
     uint64_t n_open = 0, n_loads = 0, n_failures = 0;
     size_t n_weight_bytes = 0;  // about; 0: not known
-    std::vector<std::string> capabilities = {};  // stay known when it is put away
+    std::vector<std::string> capabilities = {};  // kept when the model is unloaded
     uint64_t used_at = 0;    // in the order of uses
     uint64_t wanted_at = 0;  // in the order of wishes; 0: nobody waits for it
     bool is_leaving = false;

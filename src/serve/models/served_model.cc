@@ -33,7 +33,7 @@ Result<size_t> least_room(const ModelRecipe& recipe, const LoadedModel& loaded) 
   if (recipe.kv_memory > 0) return recipe.kv_memory;
   const int longest =
       loaded.options.context > 0 ? loaded.options.context : loaded.model->info().max_positions;
-  const bool is_whole = !loaded.model->info().gives_logits;  // a text's rows are together
+  const bool is_whole = !loaded.model->info().gives_logits;  // rows of a text stay together
   return kv_memory_for(*loaded.model, loaded.options,
                        static_cast<size_t>(is_whole ? longest : std::min(longest, kLeastTokens)));
 }

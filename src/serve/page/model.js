@@ -3,7 +3,7 @@
 import {counted, find, make, oneLine, say} from "./dom.js";
 import {get, inWords, setModel, watchRequests} from "./stream.js";
 
-const POLL = 1000;  // milliseconds between looks at a model that is being loaded
+const POLL = 1000;  // milliseconds between requests for the state of a model
 const GIVEN = {embedding: "gives embeddings, no text", classification: "gives labels, no text"};
 let models = [];
 
@@ -54,7 +54,7 @@ function showSeveral() {
   watchRequests(watch);
 }
 
-// Follows the state of the model until the response is there.
+// Shows the state of the model again and again until the response has come.
 async function watch(response) {
   const timer = setInterval(showModel, POLL);
   await response.catch(() => {});

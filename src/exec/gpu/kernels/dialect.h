@@ -34,7 +34,7 @@ typedef uint4 u32x4;
 #define UNROLL _Pragma("unroll")
 #endif
 #if defined(__AMDGCN__)
-// A call of fma(a, b, 0) would become a * b, which may be -0.
+// clang would turn the function call fma(a, b, 0) into a * b, which may be -0.
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #else
 #define FMA(a, b, c) fma((float)(a), (float)(b), (float)(c))
