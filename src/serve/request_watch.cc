@@ -97,7 +97,7 @@ RequestWatch::RequestWatch(tcp::socket& socket, const bool& is_ending, std::chro
 RequestWatch::~RequestWatch() { state_->stop(); }
 
 void RequestWatch::end_time() {
-  state_->time.expires_at(std::chrono::steady_clock::time_point::min());
+  if (!state_->is_over) state_->time.expires_at(std::chrono::steady_clock::time_point::min());
 }
 
 }  // namespace pando::serve

@@ -1,12 +1,17 @@
 #include "exec/gpu/cuda_calls.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <variant>
 
+#include "base/check.h"
+
 namespace pando::exec::gpu::cuda {
 namespace {
+
+constexpr size_t kMostArguments = 32;  // of a kernel
 
 uint64_t word_of(const Arg& arg) {
   uint64_t word = 0;
@@ -32,11 +37,13 @@ void Calls::fill(DevicePointer to, uint8_t value, size_t n) {
 }
 
 void Calls::launch(Kernel kernel, Groups groups, std::span<const Arg> args) {
+  PANDO_CHECK(args.size() <= kMostArguments);
+  const size_t first = arguments_.size();
+  for (const Arg& arg : args) arguments_.push_back(word_of(arg));
   calls_.push_back({.kernel = kernel,
                     .groups = groups,
-                    .first_argument = arguments_.size(),
+                    .first_argument = first,
                     .n_arguments = args.size()});
-  for (const Arg& arg : args) arguments_.push_back(word_of(arg));
 }
 
 void Calls::clear() {
@@ -59,8 +66,9 @@ int Calls::make(size_t i, std::span<Function* const> functions, Stream* stream) 
   if (call.kind == Kind::kWrite)
     return api().cuMemcpyHtoDAsync_v2(call.to, call.from, call.n, stream);
   if (call.kind == Kind::kFill) return api().cuMemsetD8Async(call.to, call.value, call.n, stream);
-  std::vector<void*> values;
-  for (const uint64_t& word : arguments(call)) values.push_back(const_cast<uint64_t*>(&word));
+  std::array<void*, kMostArguments> values{};
+  std::ranges::transform(arguments(call), values.begin(),
+                         [](const uint64_t& word) { return const_cast<uint64_t*>(&word); });
   const auto kernel = static_cast<size_t>(call.kernel);
   const auto n_threads = static_cast<unsigned>(kKernels[kernel].n_threads);
   return api().cuLaunchKernel(functions[kernel], call.groups.x, call.groups.y, call.groups.z,

@@ -13,6 +13,7 @@ namespace pando::exec::gpu::cuda {
 
 class Calls {
  public:
+  // Each adds a call, or throws std::bad_alloc and adds none.
   // from: pinned memory, which keeps its bytes until the device has read them.
   void write(DevicePointer to, const void* from, size_t n);
   void fill(DevicePointer to, uint8_t value, size_t n);
@@ -25,7 +26,8 @@ class Calls {
   // True if call i equals the other's call i, its arguments too. All calls before must be alike.
   bool is_equal(const Calls& other, size_t i) const;
 
-  // Puts call i into the stream. functions: by Kernel. Returns a CUresult.
+  // Puts call i into the stream, and takes no memory of the host, so that a capture always ends.
+  // functions: by Kernel. Returns a CUresult.
   int make(size_t i, std::span<Function* const> functions, Stream* stream) const;
   const char* name(size_t i) const;  // of the driver's function, or of the kernel
 
