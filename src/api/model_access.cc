@@ -22,5 +22,8 @@ const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Mod
 bool gives_logits(const Model& model) {
   return !model.parts().files->config.both_ways && !model.parts().files->has_no_head;
 }
+uint64_t largest_buffer_bytes(const Model& model) {
+  return model.parts().device->largest_buffer_bytes();
+}
 
 }  // namespace pando

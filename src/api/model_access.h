@@ -26,5 +26,7 @@ const Result<model::RerankForm>& rerank_form_of(const Model& model);
 const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Model& model);
 // False: its tokens see both ways, or its files have no LM head.
 bool gives_logits(const Model& model);
+// The most bytes that keys and values can have on the model's device; 0: there is no such limit.
+uint64_t largest_buffer_bytes(const Model& model);
 
 }  // namespace pando

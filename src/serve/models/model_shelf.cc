@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "base/machine.h"
 #include "serve/door_info.h"
@@ -201,7 +202,9 @@ std::optional<ask::HttpError> ModelShelf::try_load(Entry& entry) {
     n_left = n_free() - n_weights;
   }
   constexpr size_t kWholeTexts = 4;  // texts at a time; the cache keeps none
-  const size_t useful = loaded->model->info().gives_logits ? n_left : kWholeTexts * *least;
+  size_t useful = loaded->model->info().gives_logits ? n_left : kWholeTexts * *least;
+  if (const size_t most = largest_buffer_bytes(*loaded->model); most > 0)
+    useful = std::min(useful, most);
   const size_t room =
       recipe.kv_memory > 0 ? recipe.kv_memory : std::max(*least, std::min(n_left / 2, useful));
   Result<std::shared_ptr<ServedModel>> served =

@@ -57,9 +57,10 @@ DEVICE void attend_add_floats(const AttendPages* kv, const AttendBlock* block,
 }
 
 // Adds integer products of positions j to j + 3, except positions outside of [begin, end). words:
-// one for each channel; a word has the values of the four positions.
+// one for each channel; a word has the values of the four positions. Sums of queries that are not
+// there may wrap around, and nobody reads them.
 DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s32 head_dim, s32 j,
-                             s32 begin, s32 end, s32 n_max, s32* whole) {
+                             s32 begin, s32 end, s32 n_max, u32* whole) {
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max);
   UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
     const s32 c = THREAD % ATTEND_HALF + ATTEND_HALF * k;
@@ -70,7 +71,7 @@ DEVICE void attend_add_words(const AttendShared* at, const GLOBAL u32* words, s3
       const s32 value = (s8)(word >> (8 * b));
       const LOCAL u32* const weights = at->weights + ATTEND_WEIGHT(n_max, j + b, first);
       UNROLL for (s32 i = 0; i < ATTEND_QUERIES(n_max); ++i)
-          whole[i * ATTEND_CHANNELS(n_max) + k] += (s32)weights[i] * value;
+          whole[i * ATTEND_CHANNELS(n_max) + k] += weights[i] * (u32)value;
     }
   }
 }
@@ -82,7 +83,7 @@ DEVICE void attend_add_integers(const AttendPages* kv, const AttendBlock* block,
   const s32 first = THREAD / ATTEND_HALF * ATTEND_QUERIES(n_max), len = kv->page_len;
   if (first >= block->n) return;
   const s32 width = attend_int8_width(kv->head_dim);
-  s32 whole[ATTEND_SUMS];
+  u32 whole[ATTEND_SUMS];
   UNROLL for (s32 i = 0; i < ATTEND_SUMS; ++i) whole[i] = 0;
   for (s32 page = segment->begin / len; page * len < segment->end; ++page) {
     const GLOBAL u32* const words =
@@ -98,7 +99,7 @@ DEVICE void attend_add_integers(const AttendPages* kv, const AttendBlock* block,
     if (at->begins[first + i] >= at->ends[first + i]) continue;
     UNROLL for (s32 k = 0; k < ATTEND_CHANNELS(n_max); ++k) {
       float* const sum = sums + i * ATTEND_CHANNELS(n_max) + k;
-      *sum = FMA((float)whole[i * ATTEND_CHANNELS(n_max) + k], at->steps[first + i], *sum);
+      *sum = FMA((float)(s32)whole[i * ATTEND_CHANNELS(n_max) + k], at->steps[first + i], *sum);
     }
   }
 }
