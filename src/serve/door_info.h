@@ -10,8 +10,8 @@
 
 namespace pando::serve {
 
-// What the model can do: "completion", and "chat" if it has a chat template; or "embedding"; or
-// "classification".
+// Lists what the model can do: "completion", and "chat" if it has a chat template; or "embedding";
+// or "classification".
 std::vector<std::string> model_capabilities(const Model& model);
 
 // GET /info of text-generation-inference and text-embeddings-inference.
