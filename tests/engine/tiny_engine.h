@@ -17,21 +17,24 @@ namespace pando::testing {
 
 constexpr int kTinyContext = 640;
 
+inline std::shared_ptr<const Model> make_tiny_model(const std::filesystem::path& folder,
+                                                    int max_positions = kTinyContext) {
+  RandomModelOptions options;
+  options.shape = "tiny-qwen3";
+  options.out = folder / "model";
+  options.seed = 3;
+  options.max_positions = max_positions;
+  if (Status status = make_random_model(options); !status)
+    throw std::runtime_error(status.error().message());
+  Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
+  if (!loaded) throw std::runtime_error(loaded.error().message());
+  return std::move(*loaded);
+}
+
 // Made once for each program.
 inline const std::shared_ptr<const Model>& tiny_model() {
   static const TemporaryFolder folder;
-  static const std::shared_ptr<const Model> model = [] {
-    RandomModelOptions options;
-    options.shape = "tiny-qwen3";
-    options.out = folder.path() / "model";
-    options.seed = 3;
-    options.max_positions = kTinyContext;
-    if (Status status = make_random_model(options); !status)
-      throw std::runtime_error(status.error().message());
-    Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
-    if (!loaded) throw std::runtime_error(loaded.error().message());
-    return std::move(*loaded);
-  }();
+  static const std::shared_ptr<const Model> model = make_tiny_model(folder.path());
   return model;
 }
 
@@ -43,8 +46,9 @@ inline EngineOptions tiny_options() {
   return options;
 }
 
-inline std::unique_ptr<Engine> open_tiny(const EngineOptions& options = tiny_options()) {
-  Result<std::unique_ptr<Engine>> engine = Engine::open(tiny_model(), options);
+inline std::unique_ptr<Engine> open_tiny(const EngineOptions& options = tiny_options(),
+                                         const std::shared_ptr<const Model>& model = tiny_model()) {
+  Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
   if (!engine) throw std::runtime_error(engine.error().message());
   return std::move(*engine);
 }
