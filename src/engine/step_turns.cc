@@ -40,6 +40,11 @@ void StepTurns::reconsider(Claim& claim) {
   claim.wake_.notify_one();
 }
 
+size_t StepTurns::n_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 void StepTurns::choose() {
   if (is_taken_ || waiting_.empty()) return;
   const auto next = std::ranges::min_element(

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <vector>
 
@@ -32,11 +33,12 @@ class StepTurns {
   void give_back(Claim& claim);  // nothing without a turn
   // The engine has a new request, and may be more urgent than its claim says.
   void reconsider(Claim& claim);
+  size_t n_waiting() const;  // claims that wait for a turn
 
  private:
   void choose();  // with the lock
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   bool is_taken_ = false;
   std::vector<Claim*> waiting_;  // the one that waited longest first
 };

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <future>
 #include <new>
 #include <thread>
 
@@ -118,35 +119,51 @@ TEST(RequestGroupWithoutMemory, EventsThatCouldNotBeTakenAreCancelled) {
   EXPECT_TRUE(group.take().empty());
 }
 
-// The engine's list of those that wait grows to 256 places, for which there is no memory.
+// The engine's list of those that wait grows to 256 places, for which there is no memory. Events of
+// the first request are heard on the engine's thread, between two steps.
 TEST(EngineWithoutMemory, WhatWaitsIsKnownToWait) {
   constexpr size_t kWaiting = 200, kPlaces = 256;
   EngineOptions options = tiny_options();
   options.max_running = 1;
   const std::unique_ptr<Engine> engine = open_tiny(options);
+  std::promise<RequestId> last_asked;
+  std::future<RequestId> all_asked = last_asked.get_future();
+  RequestId last = 0;
+  uint64_t n_steps = 0;  // until all were asked
+  bool is_short = false, waits_before = false, waits_without = false;
   std::atomic<bool> has_begun = false;
   std::atomic<size_t> n_open = kWaiting + 1;
-  const auto count = [&](const Event& event) {
-    has_begun = true;
+  const auto of_first = [&](const Event& event) {
+    if (!has_begun.exchange(true)) {
+      last = all_asked.get();
+      n_steps = engine->stats().steps;
+    } else if (!is_short && engine->stats().steps >= n_steps + 2) {
+      waits_before = engine->is_waiting(last);
+      is_short = is_lasting = true;
+      n_refused = 0;
+      refused_size = kPlaces * sizeof(RequestId);
+    } else if (is_short && is_lasting && n_refused >= 3) {
+      waits_without = engine->is_waiting(last);
+      refused_size = 0;
+      is_lasting = false;
+    }
     if (event.completion || event.error) --n_open;
   };
-  ASSERT_TRUE(engine->submit(tiny_request("first", 500), count).ok());
+  ASSERT_TRUE(engine->submit(tiny_request("first", 500), of_first).ok());
   while (!has_begun) std::this_thread::yield();
-  RequestId last = 0;
+  RequestId asked = 0;
   for (size_t i = 0; i < kWaiting; ++i)
-    last = engine->submit(tiny_request("next", 10), count).value();
-  const uint64_t n_steps = engine->stats().steps;
-  while (engine->stats().steps < n_steps + 2) std::this_thread::yield();
-  ASSERT_TRUE(engine->is_waiting(last));
-  is_lasting = true;
-  n_refused = 0;
-  refused_size = kPlaces * sizeof(RequestId);
-  while (n_refused < 3) std::this_thread::yield();
-  EXPECT_TRUE(engine->is_waiting(last));
+    asked = engine->submit(tiny_request("next", 10), [&](const Event& event) {
+              if (event.completion || event.error) --n_open;
+            }).value();
+  last_asked.set_value(asked);
+  while (n_open > 0) std::this_thread::yield();
+  EXPECT_TRUE(waits_before);
+  EXPECT_TRUE(waits_without);
+  EXPECT_FALSE(is_lasting) << n_refused << " allocations were refused";
+  EXPECT_FALSE(engine->is_waiting(asked));
   refused_size = 0;
   is_lasting = false;
-  while (n_open > 0) std::this_thread::yield();
-  EXPECT_FALSE(engine->is_waiting(last));
 }
 
 // To ask again would take from others what this request lacked.

@@ -18,6 +18,10 @@ namespace {
 using Clock = StepTurns::Clock;
 constexpr Clock::time_point kNoon{std::chrono::hours(12)};
 
+void wait_for(const StepTurns& turns, size_t n_waiting) {
+  while (turns.n_waiting() < n_waiting) std::this_thread::yield();
+}
+
 // Threads that wait for a turn, note it and give it back. All wait before the first goes on.
 class Waiting {
  public:
@@ -28,8 +32,7 @@ class Waiting {
       order_ += name;  // one has the turn at a time
       turns_.give_back(claim);
     });
-    // Long enough to wait, and if it is not, then the order is still right.
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    wait_for(turns_, threads_.size());
   }
   std::string run() {
     turns_.give_back(first_);
@@ -63,6 +66,7 @@ TEST(StepTurns, AreKeptByAClaimThatIsMoreUrgentThanTheOthers) {
     has_gone = true;
     turns.give_back(patient);
   });
+  wait_for(turns, 1);
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(turns.take(urgent, kNoon));
     EXPECT_FALSE(has_gone);
