@@ -153,9 +153,12 @@ TEST(EngineWithoutMemory, WhatWaitsIsKnownToWait) {
   while (!has_begun) std::this_thread::yield();
   RequestId asked = 0;
   for (size_t i = 0; i < kWaiting; ++i)
-    asked = engine->submit(tiny_request("next", 10), [&](const Event& event) {
-              if (event.completion || event.error) --n_open;
-            }).value();
+    asked = engine
+                ->submit(tiny_request("next", 10),
+                         [&](const Event& event) {
+                           if (event.completion || event.error) --n_open;
+                         })
+                .value();
   last_asked.set_value(asked);
   while (n_open > 0) std::this_thread::yield();
   EXPECT_TRUE(waits_before);

@@ -83,6 +83,7 @@ TEST(RequestGroup, TheFirstRefusalIsAnErrorOrIsWaitedFor) {
   EngineOptions options = tiny_options();
   options.max_open = 65;
   const std::unique_ptr<Engine> engine = open_tiny(options);
+  Engine::Hold held = engine->hold();  // the others do not end
   const Result<RequestId> others = engine->submit(endless_request("others"), [](const Event&) {});
   ASSERT_TRUE(others.ok());
   Request two = tiny_request("mine", 3);
@@ -103,6 +104,7 @@ TEST(RequestGroup, TheFirstRefusalIsAnErrorOrIsWaitedFor) {
   EXPECT_TRUE(patient.group.retry_at().has_value());
   EXPECT_EQ(patient.group.waiting(), std::vector<size_t>{0});
   engine->cancel(*others);
+  held.reset();
   size_t n_complete = 0;
   while (!patient.group.is_over())
     for (const GroupEvent& one : patient.next()) n_complete += one.event.completion.has_value();

@@ -78,15 +78,23 @@ TEST(Stream, TextIsWholeCharacters) {
 }
 
 TEST(Stream, DestroyedEarlyItCancels) {
+  Gate gate;
   const std::unique_ptr<Engine> engine = open_tiny();
   {
+    Engine::Hold held = engine->hold();
     Result<Stream> unread = Stream::open(*engine, endless_request("never read"));
     Result<Stream> half_read = Stream::open(*engine, endless_request("half read"));
     ASSERT_TRUE(unread.ok() && half_read.ok());
+    const auto short_one = engine->submit(tiny_request("beside them", 3), [&](const Event& event) {
+      if (event.completion) gate.pass();  // the others do not end before they are destroyed
+    });
+    ASSERT_TRUE(short_one.ok());
+    held.reset();
     EXPECT_TRUE(half_read->next());
   }
+  gate.open();
   EXPECT_TRUE(engine->complete(tiny_request("behind them")).ok());
-  EXPECT_EQ(engine->stats().requests, 1u);
+  EXPECT_EQ(engine->stats().requests, 2u);
 }
 
 TEST(Stream, MovesAlong) {

@@ -42,6 +42,15 @@ struct Ear {
   }
 };
 
+// Of an engine that is full.
+void wait_for_closing(Engine& engine) {
+  for (;;) {
+    const Result<RequestId> late = engine.submit(tiny_request("too late"), [](const Event&) {});
+    if (!late && late.error().message() == "the engine is shutting down") return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 std::string prompt_of(int i) {
   return "A shared beginning, question " + std::to_string(i % 6) + "?";
 }
@@ -222,13 +231,20 @@ TEST(Engine, AbsentSeedsComeFromEngineAndId) {
 }
 
 TEST(Engine, ACancelledRequestHearsNothingMore) {
+  Gate gate;
   const std::unique_ptr<Engine> engine = open_tiny();
   Ear ear;
-  const Result<RequestId> id = engine->submit(endless_request("to be cancelled"), ear.listener());
+  const Result<RequestId> id =
+      engine->submit(endless_request("to be cancelled"), [&](const Event& event) {
+        ear.listener()(event);
+        gate.pass();
+      });
   ASSERT_TRUE(id.ok());
+  gate.wait_until_reached();
   engine->cancel(*id);
   engine->cancel(*id);
   engine->cancel(123456);
+  gate.open();
   complete_one(*engine, tiny_request("behind it"));
   const size_t n_heard = ear.n_heard();
   complete_one(*engine, tiny_request("and later", 20));
@@ -236,21 +252,33 @@ TEST(Engine, ACancelledRequestHearsNothingMore) {
   EXPECT_EQ(engine->stats().requests, 2u);
 }
 
+// Half of the requests are under way and half wait in the inbox.
 TEST(Engine, ClosingEndsOpenRequestsWithUnavailable) {
-  std::vector<Ear> ears(40);
+  constexpr size_t kEach = 20;
+  Gate gate;
+  std::vector<Ear> ears(2 * kEach);
   std::atomic<bool> refused = false;
-  std::unique_ptr<Engine> engine = open_tiny();
-  for (Ear& ear : ears)
-    ASSERT_TRUE(engine
-                    ->submit(endless_request("never done"),
-                             [&, raw = engine.get()](const Event& event) {
-                               ear.listener()(event);
-                               if (!event.error) return;
-                               raw->cancel(event.request);
-                               refused =
-                                   !raw->submit(tiny_request("too late"), [](const Event&) {}).ok();
-                             })
-                    .ok());
+  EngineOptions options = tiny_options();
+  options.max_open = ears.size() * 64;
+  std::unique_ptr<Engine> engine = open_tiny(options);
+  const auto ask = [&](Ear& ear) {
+    return engine->submit(
+        endless_request("never done"), [&, raw = engine.get()](const Event& event) {
+          ear.listener()(event);
+          if (!event.error) {
+            gate.pass();
+            return wait_for_closing(*raw);
+          }
+          raw->cancel(event.request);
+          refused = !raw->submit(tiny_request("too late"), [](const Event&) {}).ok();
+        });
+  };
+  Engine::Hold held = engine->hold();
+  for (size_t i = 0; i < kEach; ++i) ASSERT_TRUE(ask(ears[i]).ok());
+  held.reset();
+  gate.wait_until_reached();
+  for (size_t i = kEach; i < ears.size(); ++i) EXPECT_TRUE(ask(ears[i]).ok());
+  gate.open();
   engine.reset();
   EXPECT_TRUE(refused);
   for (Ear& ear : ears) {
@@ -267,16 +295,24 @@ TEST(Engine, ClosingEndsOpenRequestsWithUnavailable) {
 TEST(Engine, MoreThanMaxOpenIsRefused) {
   EngineOptions options = tiny_options();
   options.max_open = 3 * 64;
+  Gate gate;
   const std::unique_ptr<Engine> engine = open_tiny(options);
   Ear ear;
   std::vector<RequestId> ids;
+  Engine::Hold held = engine->hold();
   for (int i = 0; i < 3; ++i)
-    ids.push_back(*engine->submit(endless_request("long"), ear.listener()));
+    ids.push_back(*engine->submit(endless_request("long"), [&](const Event& event) {
+      ear.listener()(event);
+      gate.pass();
+    }));
+  held.reset();
+  gate.wait_until_reached();
   const Result<RequestId> refused = engine->submit(tiny_request("one more"), ear.listener());
+  for (const RequestId id : ids) engine->cancel(id);
+  gate.open();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message(), "the engine is full: it has 192 open answers");
-  for (const RequestId id : ids) engine->cancel(id);
   while (!engine->complete(tiny_request("there is room again")).ok()) std::this_thread::yield();
 }
 

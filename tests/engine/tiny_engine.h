@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -69,6 +70,24 @@ inline Request endless_request(const std::string& prompt) {
   request.sampling.temperature = 1;
   return request;
 }
+
+// Holds up an engine's thread in a listener. Outlives the engine.
+class Gate {
+ public:
+  void pass() {  // waits for open()
+    is_reached_ = true;
+    is_reached_.notify_all();
+    is_open_.wait(false);
+  }
+  void wait_until_reached() { is_reached_.wait(false); }
+  void open() {
+    is_open_ = true;
+    is_open_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> is_reached_ = false, is_open_ = false;
+};
 
 inline std::vector<Token> bytes_of(const std::string& text) {
   std::vector<Token> tokens;
