@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/machine.h"
 #include "base/statistics.h"
@@ -40,8 +41,8 @@ double seconds_of_children() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-std::optional<double> seconds_of_others() {
-  const std::optional<double> busy = busy_processor_seconds();
+std::optional<double> seconds_of_others(const std::filesystem::path& root) {
+  const std::optional<double> busy = busy_processor_seconds(root);
   if (!busy) return std::nullopt;
   return *busy - processor_seconds() - seconds_of_children();
 }
@@ -59,10 +60,13 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-OtherWork::OtherWork() : start_(std::chrono::steady_clock::now()), others_(seconds_of_others()) {}
+OtherWork::OtherWork(std::filesystem::path root)
+    : root_(std::move(root)),
+      start_(std::chrono::steady_clock::now()),
+      others_(seconds_of_others(root_)) {}
 
 std::optional<double> OtherWork::share() const {
-  const std::optional<double> others = seconds_of_others();
+  const std::optional<double> others = seconds_of_others(root_);
   if (!others || !others_) return std::nullopt;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   const double all = elapsed.count() * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));

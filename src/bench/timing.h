@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -25,11 +26,13 @@ double processor_seconds();
 // ended children, and the host of a virtual machine.
 class OtherWork {
  public:
-  OtherWork();
+  // root: see busy_processor_seconds (base/machine.h).
+  explicit OtherWork(std::filesystem::path root = "/");
   // Their share of the time of all processors, 0 to 1; nothing if the system does not say.
   std::optional<double> share() const;
 
  private:
+  std::filesystem::path root_;
   std::chrono::steady_clock::time_point start_;
   std::optional<double> others_;  // seconds before
 };

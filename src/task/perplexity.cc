@@ -109,12 +109,16 @@ class WindowScoring {
     }
     while (!group.is_over()) {
       group.submit();
+      // A window that is complete when the stop is seen counts, however long the next lines take.
+      // One that neither waits now nor is complete after that is under way.
+      const bool stops = options_.stop != nullptr && *options_.stop;
+      const std::vector<size_t> waiting = stops ? group.waiting() : std::vector<size_t>();
       std::vector<GroupEvent> events = group.take();
       for (GroupEvent& one : events) {
         if (one.event.error) return *one.event.error;
         scored[one.request] = std::move(*one.event.completion);
       }
-      if (options_.stop != nullptr && *options_.stop) drop_rest(scored, group);
+      if (stops) drop_rest(scored, waiting, group);
       if (Clock::now() >= reported_ + kProgressEvery) report(scored);
       if (!events.empty() || group.is_over()) continue;
       held.reset();  // the requests have to run now
@@ -124,9 +128,8 @@ class WindowScoring {
     return {};
   }
 
-  void drop_rest(const Scored& scored, RequestGroup& group) {
+  void drop_rest(const Scored& scored, const std::vector<size_t>& waiting, RequestGroup& group) {
     stopping_ = true;
-    const std::vector<size_t> waiting = group.waiting();
     for (size_t one = 0; one < scored.size(); ++one) {
       if (scored[one]) continue;
       group.cancel(one);

@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "model/test_files.h"
 
 namespace pando::bench {
 namespace {
@@ -25,19 +29,33 @@ TEST(TimingTest, CallsTakeTurnsAndAreCounted) {
   EXPECT_DOUBLE_EQ(times_faster({1, 2, 3}, {2, 8, 9}), 3);
 }
 
-TEST(OtherWork, AProcessCountsUntilItIsAnEndedChild) {
+// Ends after 0.4 s of processor time.
+pid_t start_child() {
   const pid_t child = fork();
-  if (child == 0)
-    for (;;) getppid();
+  if (child != 0) return child;
+  while (processor_seconds() < 0.4) getppid();
+  _exit(0);
+}
+
+// The system counts 0.2 s of others, half of the child's time.
+TEST(OtherWork, AProcessCountsUntilItIsAnEndedChild) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "proc");
+  const auto write_busy = [&](long ticks) {
+    std::ofstream(folder.path() / "proc/stat") << "cpu  " << 1000 + ticks << " 0 0 0 0 0 0 0 0 0\n";
+  };
+  write_busy(0);
+  const OtherWork of_system, other_work(folder.path());
+  const pid_t child = start_child();
   ASSERT_GT(child, 0);
-  const OtherWork other_work;
-  usleep(600'000);
-  const double while_it_works = other_work.share().value();
-  kill(child, SIGKILL);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  write_busy(sysconf(_SC_CLK_TCK) / 5);
+  EXPECT_GT(of_system.share().value(), 0);
+  EXPECT_GT(other_work.share().value(), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  // The child's time counts as its parent's now; others had next to nothing meanwhile.
-  EXPECT_LT(other_work.share().value(), while_it_works);
-  EXPECT_GT(while_it_works, 0);
+  // The child's time counts as its parent's now.
+  EXPECT_EQ(other_work.share().value(), 0);
 }
 
 }  // namespace
