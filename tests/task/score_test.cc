@@ -5,13 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "engine/tiny_engine.h"
 
@@ -238,21 +236,15 @@ TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   EXPECT_EQ(found->n_windows, n_windows);
 }
 
-// Stops once the engine has computed `n_rows` rows.
+// Stops once the engine has computed `n_rows` rows, as progress tells.
 Result<Perplexity> stopped_perplexity(Engine& engine, const std::string& text,
                                       PerplexityOptions options, uint64_t n_rows) {
-  std::atomic<bool> stop = false, is_over = false;
+  std::atomic<bool> stop = false;
   options.stop = &stop;
-  std::thread stopper([&] {
-    while (!stop && !is_over) {
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-      stop = engine.stats().prefill_rows >= n_rows;
-    }
-  });
-  Result<Perplexity> found = perplexity(engine, text, options);
-  is_over = true;
-  stopper.join();
-  return found;
+  options.on_progress = [&](const PerplexityProgress& now) {
+    stop = now.stats.prefill_rows >= n_rows;
+  };
+  return perplexity(engine, text, options);
 }
 
 std::string squares() {
@@ -264,7 +256,7 @@ std::string squares() {
 // A window takes many times as long as a stop takes to be seen, so it is under way when it is
 // dropped.
 TEST(Perplexity, AStopDropsWhatIsUnderWay) {
-  constexpr int kWindow = 16'384;
+  constexpr int kWindow = 32'768;
   const TemporaryFolder folder;
   EngineOptions one = tiny_options();
   one.max_running = 1;
@@ -283,7 +275,7 @@ TEST(Perplexity, AStopDropsWhatIsUnderWay) {
 TEST(Perplexity, AStopKeepsWhatIsComplete) {
   EngineOptions one = tiny_options();
   one.max_running = 1;
-  one.step_rows = 4;
+  one.step_rows = 1;
   const PerplexityOptions windows{.window = 640, .stride = 320};
   const std::string text = squares();
   const auto found = stopped_perplexity(*open_tiny(one), text, windows, 2000);
