@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -74,19 +76,28 @@ inline Request endless_request(const std::string& prompt) {
 // Holds up an engine's thread in a listener. Outlives the engine.
 class Gate {
  public:
-  void pass() {  // waits for open()
+  // Waits for open().
+  void pass() {
+    std::unique_lock lock(mutex_);
     is_reached_ = true;
-    is_reached_.notify_all();
-    is_open_.wait(false);
+    changed_.notify_all();
+    EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return is_open_; }));
   }
-  void wait_until_reached() { is_reached_.wait(false); }
+  void wait_until_reached() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return is_reached_; }));
+  }
   void open() {
+    const std::lock_guard lock(mutex_);
     is_open_ = true;
-    is_open_.notify_all();
+    changed_.notify_all();
   }
 
  private:
-  std::atomic<bool> is_reached_ = false, is_open_ = false;
+  static constexpr std::chrono::minutes kLimit{2};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_reached_ = false, is_open_ = false;
 };
 
 inline std::vector<Token> bytes_of(const std::string& text) {
