@@ -151,10 +151,11 @@ class Runner {
 
   // Submits questions until enough are open. Whether it waits for more input.
   Result<bool> read_ahead() {
-    if (!stopping_ && options_.stop != nullptr && *options_.stop) stop();
     while (true) {
+      if (is_told_to_stop()) stop();
       bool has_room = false;  // this process last: it tokenises what it asks itself
       for (size_t replica = n_replicas(); replica-- > 0;) has_room |= fill(replica);
+      if (is_told_to_stop()) continue;  // by an answer that came meanwhile
       if (!has_room || summary_.stopped) return false;
       if (dealer_.is_dealing()) {
         for (std::shared_ptr<OpenRecord>& record : dealer_.deal())
@@ -174,12 +175,17 @@ class Runner {
     }
   }
 
-  // Begins records of a replica. Whether it has room for more than it was dealt.
+  // Not yet stopping.
+  bool is_told_to_stop() const {
+    return !stopping_ && options_.stop != nullptr && *options_.stop;
+  }
+
+  // Begins records of a replica, until a stop. Whether it has room for more than it was dealt.
   bool fill(size_t index) {
     Replica& replica = replicas_[index];
     AskedRequests& requests = *replica.requests;
     const auto n_held = [&] { return results_.n_held(index); };
-    while (requests.n_open_answers() + n_held() < most_open_) {
+    while (requests.n_open_answers() + n_held() < most_open_ && !is_told_to_stop()) {
       if (requests.n_to_submit() > 0) {
         // One goes beyond, so that many answers to a question leave no room that none takes.
         requests.set_max_open(static_cast<int>(std::min<int64_t>(

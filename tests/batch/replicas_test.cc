@@ -87,24 +87,30 @@ struct Ran {
   std::multiset<std::string> sorted() const { return {lines.begin(), lines.end()}; }
 };
 
-Ran run_with(const std::shared_ptr<const Model>& model, const BatchOptions& given,
-             AnswerSink* sink = nullptr, const std::string& input = mixed_input()) {
+Ran run_over(const std::shared_ptr<const Model>& model, const BatchOptions& given, AnswerSink* sink,
+             std::stringbuf& input) {
   Ran ran;
   BatchOptions options = given;
   options.on_problem = [&](const std::string& message) { ran.problems.insert(message); };
   const auto engine = Engine::open(model, engine_options());
   EXPECT_TRUE(engine.ok()) << engine.error().message();
-  std::istringstream in(input);
+  std::istream in(&input);
   std::ostringstream out;
   AnswerStream stream(out);
   const auto summary =
-      run_batch(**engine, in, input.size(), sink != nullptr ? *sink : stream, options);
+      run_batch(**engine, in, input.view().size(), sink != nullptr ? *sink : stream, options);
   EXPECT_TRUE(summary.ok()) << summary.error().message();
   if (summary) ran.summary = *summary;
   ran.own_requests = (*engine)->stats().requests;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) ran.lines.push_back(without_times(line));
   return ran;
+}
+
+Ran run_with(const std::shared_ptr<const Model>& model, const BatchOptions& given,
+             AnswerSink* sink = nullptr, const std::string& input = mixed_input()) {
+  std::stringbuf text(input, std::ios::in);
+  return run_over(model, given, sink, text);
 }
 
 // parallel: empty for one process.
@@ -149,18 +155,39 @@ TEST(Replicas, OrderIsThatOfTheInput) {
     EXPECT_EQ(run(parallel, options).lines, one.lines) << parallel;
 }
 
-// One replica computes, once, what the questions of a document share.
+// Text of which somebody may wait until all of it was read.
+class ReadText : public std::stringbuf {
+ public:
+  explicit ReadText(const std::string& text) : std::stringbuf(text, std::ios::in) {}
+  void wait_until_read() const { is_read_.wait(false); }
+
+ private:
+  int_type underflow() override {
+    const int_type next = std::stringbuf::underflow();
+    if (next == traits_type::eof()) {
+      is_read_ = true;
+      is_read_.notify_all();
+    }
+    return next;
+  }
+  std::atomic<bool> is_read_ = false;
+};
+
+// One replica computes, once, what the questions of a document share. No answer is taken before all
+// lines were read, so that documents of a late round find the load of those before it.
 TEST(Replicas, DocumentsStayWhole) {
   std::string input;
   for (int i = 0; i < 5; ++i)  // in one round, or with beginnings that are worth more than a lead
     for (int row = 0; row < 6; ++row)
       input += fmt::format("{{\"context\": \"{}{}\", \"question\": \"{}?\"}}\n", document(i),
                            document(i), row);
-  const BatchOptions options = batch_options();
   const Ran one =
-      run_with(Model::load(model_path(), {.threads = 1}).value(), options, nullptr, input);
+      run_with(Model::load(model_path(), {.threads = 1}).value(), batch_options(), nullptr, input);
   ReplicaThreads processes("replicas=2", [](int) { return model_path(); });
-  const Ran two = run_with(processes.load(model_path()).value(), options, nullptr, input);
+  ReadText text(input);
+  BatchOptions options = batch_options();
+  options.on_answer = [&](const BatchAnswer&) { text.wait_until_read(); };
+  const Ran two = run_over(processes.load(model_path()).value(), options, nullptr, text);
   EXPECT_EQ(one.lines.size(), 30u);
   EXPECT_EQ(two.sorted(), one.sorted());
   EXPECT_LT(two.summary.stats.prefill_rows, one.summary.stats.prefill_rows + 280);

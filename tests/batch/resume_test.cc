@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "engine/tiny_engine.h"
 #include "model/test_files.h"
@@ -200,12 +201,19 @@ TEST(Resume, WhatIsNotComputedYetIsTakenBack) {
       return std::pair(*summary, open);
     };
     run_into(whole, nullptr, [](const BatchAnswer&) {});
-    std::atomic<bool> stop = false;
     std::set<size_t> answered;
-    const auto [stopped, open] = run_into(path, &stop, [&](const BatchAnswer& answer) {
-      stop = true;  // by the question with a choice, which is no more than its prompt
-      answered.insert(answer.key.question);
-    });
+    BatchSummary stopped;
+    std::vector<uint64_t> open;
+    // Again where the engine had computed all eight before this thread saw the first.
+    for (int i = 0; i < 20 && (i == 0 || answered.size() == 8); ++i) {
+      for (const char* name : {"parts", "parts.journal"}) fs::remove(folder.path() / name);
+      answered.clear();
+      std::atomic<bool> stop = false;
+      std::tie(stopped, open) = run_into(path, &stop, [&](const BatchAnswer& answer) {
+        stop = true;  // by the question with a choice, which is no more than its prompt
+        answered.insert(answer.key.question);
+      });
+    }
     EXPECT_TRUE(stopped.stopped);
     EXPECT_GE(answered.size(), 2u);
     EXPECT_LE(answered.size(), 7u) << "eight are in the engine";

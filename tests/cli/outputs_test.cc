@@ -234,13 +234,24 @@ TEST_F(OutputsTest, InspectPredictsTime) {
 TEST(Progress, GoesToALogNowAndThen) {
   if (isatty(STDERR_FILENO) != 0) GTEST_SKIP() << "standard error is a terminal";
   ::testing::internal::CaptureStderr();
-  cli::ProgressLine progress(/*quiet=*/false, "answers", std::chrono::milliseconds(50));
-  for (int i = 0; i < 3; ++i) progress.show("at once");
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  cli::ProgressLine never(/*quiet=*/false, "answers", std::chrono::hours(1));
+  for (int i = 0; i < 3; ++i) never.show("too early");
+  never.clear();
+  cli::ProgressLine(/*quiet=*/true, "answers", std::chrono::milliseconds(0)).show("quiet");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+
+  // After each interval one line, however slow the machine is.
+  constexpr std::chrono::milliseconds kEvery{50};
+  ::testing::internal::CaptureStderr();
+  const auto start = std::chrono::steady_clock::now();
+  cli::ProgressLine progress(/*quiet=*/false, "answers", kEvery);
+  std::this_thread::sleep_for(kEvery);
   for (int i = 0; i < 3; ++i) progress.show("10 answers");
   progress.clear();
-  cli::ProgressLine(/*quiet=*/true, "answers", std::chrono::milliseconds(0)).show("quiet");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "pando: 10 answers\n");
+  const auto n_intervals = (std::chrono::steady_clock::now() - start) / kEvery;
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(said.starts_with("pando: 10 answers\n")) << said;
+  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), n_intervals) << said;
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ TEST_F(ResumeTest, KilledRunsComeToTheSameAnswers) {
   const bool slow = std::getenv("PANDO_SLOW_TESTS") != nullptr;
   std::mt19937 random(1);
   int n_killed = 0;
-  for (int i = 0; i < (slow ? 50 : 4); ++i) {
+  const int n_least = slow ? 50 : 2;  // a run may end before it is killed
+  for (int i = 0; i < (slow ? 50 : 4) || (n_killed < n_least && i < 200); ++i) {
     SetUp();
     // One to three kills between 5% and 95% of the output.
     for (size_t at = n_bytes / 20; at < n_bytes * 19 / 20;) {
@@ -122,25 +123,31 @@ TEST_F(ResumeTest, KilledRunsComeToTheSameAnswers) {
     EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --resume").code, kOk);
     EXPECT_EQ(lines_of("a.jsonl"), whole) << i;
   }
-  EXPECT_GE(n_killed, slow ? 50 : 2);
+  EXPECT_GE(n_killed, n_least);
   RecordProperty("killed", n_killed);
 }
 
 TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
   ASSERT_EQ(pando(std::string(kCommand) + "whole.jsonl --overwrite").code, kOk);
   for (const int signal : {SIGINT, SIGTERM}) {
-    SetUp();
-    const pid_t child = start();
-    wait_for(1, child);
-    kill(child, signal);
-    EXPECT_EQ(ended(child), 128 + signal);
-    const std::string said = contents(at("stderr.txt"));
+    const std::string finishing =
+        fmt::format("pando: {}: finishing ", signal == SIGINT ? "SIGINT" : "SIGTERM");
+    int code = kOk;
+    std::string said;
+    // Again where all answers, or those under way, were there before the signal was seen.
+    for (int i = 0; i < 50 && said.find(finishing) == std::string::npos; ++i) {
+      SetUp();
+      const pid_t child = start();
+      wait_for(1, child);
+      kill(child, signal);
+      code = ended(child);
+      said = contents(at("stderr.txt"));
+      ASSERT_TRUE(code == kOk || code == 128 + signal) << code << said;
+    }
+    EXPECT_EQ(code, 128 + signal);
     EXPECT_NE(said.find("run the same command with --resume to continue"), std::string::npos)
         << said;
-    EXPECT_NE(
-        said.find(fmt::format("pando: {}: finishing ", signal == SIGINT ? "SIGINT" : "SIGTERM")),
-        std::string::npos)
-        << said;
+    EXPECT_NE(said.find(finishing), std::string::npos) << said;
     EXPECT_GT(lines_of("a.jsonl").size(), 0u);
     const Finished finished = pando(std::string(kCommand) + "a.jsonl --resume");
     EXPECT_EQ(finished.code, kOk) << finished;
@@ -178,16 +185,21 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
 }
 
-// The perplexity so far is printed, but not as a result. Most stops find a window under way; a stop
-// before the first step finds none.
+// The perplexity so far is printed, but not as a result. A window takes seconds and a stop is seen
+// within a tenth of one, so only a stop before the first step, or just behind a window, finds none
+// under way.
 TEST_F(ResumeTest, ASignalStopsAPerplexity) {
   std::string text;
   for (int i = 0; i < 40'000; ++i) text += fmt::format("{} ", i * i);
   folder().write("squares.txt", text);
+  RandomModelOptions options;
+  options.out = at("wide");
+  options.max_positions = 16'384;
+  ASSERT_TRUE(make_random_model(options).ok());
   bool says_what_is_dropped = false;
   for (int i = 1; i <= 20 && !says_what_is_dropped; ++i) {
     const pid_t child = start_command(
-        "score --model m --threads 1 --kv-memory 64MiB --max-running 2 --step-rows 7 "
+        "score --model wide --threads 1 --kv-memory 64MiB --max-running 1 --step-rows 1 "
         "--perplexity squares.txt > scored.txt");
     wait_for_handler(child);
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * i));
@@ -200,8 +212,7 @@ TEST_F(ResumeTest, ASignalStopsAPerplexity) {
     EXPECT_NE(says("stopped after 0 windows, so there is no perplexity"), says(", perplexity "))
         << said;
     EXPECT_FALSE(says("finishing")) << said;
-    says_what_is_dropped = says("; 1 window under way is not counted\n") ||
-                           says("; 2 windows under way are not counted\n");
+    says_what_is_dropped = says("; 1 window under way is not counted\n");
   }
   EXPECT_TRUE(says_what_is_dropped);
 }
@@ -223,13 +234,20 @@ TEST_F(ResumeTest, WhatIsFinishedStays) {
 }
 
 TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
-  const pid_t child = start();
+  // One answer is short; the others take minutes.
+  std::string input = "{\"prompt\": \"Short.\", \"max_tokens\": 1}\n";
+  for (int i = 0; i < 20'000; ++i)
+    input += fmt::format("{{\"prompt\": \"Long {}.\", \"max_tokens\": 600}}\n", i);
+  folder().write("slow.jsonl", input);
+  std::string command = kCommand;
+  command.replace(command.find("many.jsonl"), 10, "slow.jsonl");
+  const pid_t child = start_command(command + "a.jsonl --resume");
   for (wait_for(1, child); n_journal_lines() < 2;)  // an answer is journalled
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   kill(child, SIGKILL);
-  ended(child);
+  EXPECT_EQ(ended(child), 128 + SIGKILL);
   const auto before = lines_of("a.jsonl");
-  const std::string resume = std::string(kCommand) + "a.jsonl --resume ";
+  const std::string resume = command + "a.jsonl --resume ";
   const std::pair<std::string, const char*> others[] = {
       {"--kv-dtype bf16", "kv-dtype: 'f16', now 'bf16'"},
       {"--weights q8_0", "weights: "},
@@ -242,9 +260,9 @@ TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
     EXPECT_TRUE(finished.says(message)) << finished;
   }
   std::string other = resume;
-  other.replace(other.find("many.jsonl"), 10, "other.jsonl");
+  other.replace(other.find("slow.jsonl"), 10, "other.jsonl");
   EXPECT_TRUE(pando(other).says("input: '"));
-  const Finished anew = pando(std::string(kCommand) + "a.jsonl");
+  const Finished anew = pando(command + "a.jsonl");
   EXPECT_EQ(anew.code, kFailed) << anew;
   EXPECT_TRUE(anew.says(" of an earlier run, expected an empty file")) << anew;
   EXPECT_TRUE(anew.says("--resume") && anew.says("--overwrite")) << anew;
