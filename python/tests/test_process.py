@@ -65,16 +65,16 @@ print(engine.answer(CONTEXT, [QUESTION])[0].text)
     [
         "engine.run_batch([{'prompt': 'Velina', 'n': 200, 'max_tokens': 400, 'ignore_eos': True}] * 20, lambda result: None)",
         "engine.perplexity('Velina works as a tailor. ' * 40000)",
-        "engine.embed(['Velina works as a tailor. ' * 60] * 8000)",
+        "engine.embed([str(i) + ' Velina works as a tailor.' * 60 for i in range(8000)])",
         "[None for _ in engine.stream_prompt('Velina', n=4000, max_tokens=400, ignore_eos=True, temperature=1.0)]",
         "asyncio.run(pando.AsyncEngine(engine).complete('Velina', n=4000, max_tokens=400, ignore_eos=True))",
     ],
 )
 def test_an_interrupt_ends_the_call(call):
     said = python(f"""
-interrupt_in(0.5)
 start = time.monotonic()
 try:
+    interrupt_in(0.5)
     {call}
 except KeyboardInterrupt:
     print(time.monotonic() - start < 15)

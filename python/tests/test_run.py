@@ -141,14 +141,19 @@ def test_a_killed_run_continues(tmp_path):
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), PANDO_PROGRAM=PROGRAM)
     lines = tmp_path / "out.parquet.jsonl"
     for which in (signal.SIGKILL, signal.SIGTERM):
-        before = lines.stat().st_size if lines.exists() else 0
-        child = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-        while child.poll() is None and (not lines.exists() or lines.stat().st_size <= before):
-            time.sleep(0.01)
-        child.send_signal(which)
-        child.wait()
-        with open(lines) as file:  # the program of a killed feeder ends by itself, and holds a lock until then
-            fcntl.flock(file, fcntl.LOCK_EX)
+        for _ in range(20):
+            before = lines.stat().st_size if lines.exists() else 0
+            child = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+            while child.poll() is None and (not lines.exists() or lines.stat().st_size <= before):
+                time.sleep(0.01)
+            child.send_signal(which)
+            child.wait()
+            with open(lines) as file:  # the program of a killed feeder ends by itself, and holds a lock until then
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not (tmp_path / "out.parquet").exists():
+                break
+            for path in tmp_path.glob("out.parquet*"):  # it was over before the signal: anew
+                path.unlink()
         assert not (tmp_path / "out.parquet").exists()
     assert subprocess.run(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL).returncode == 0
     found = read(tmp_path / "out.parquet")

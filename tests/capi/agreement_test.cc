@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -194,13 +195,26 @@ TEST(CAgreement, AnEmptyContinuationIsNamed) {
   EXPECT_STREQ(pando_last_error(), "continuation 1 is empty, expected at least one character");
 }
 
+// An engine of 65 places, and a request that takes 64 of them for many times as long as a test.
+constexpr int kLongContext = 16'384;
+std::shared_ptr<Engine> open_long(const std::filesystem::path& folder) {
+  EngineOptions options = tiny_options();
+  options.kv_memory = size_t{512} << 20;
+  options.max_open = 65;
+  return open_tiny(options, make_tiny_model(folder, kLongContext));
+}
+Request longest_request(const std::string& prompt) {
+  Request request = endless_request(prompt);
+  request.sampling.max_tokens = kLongContext - 100;
+  return request;
+}
+
 // Others hold all but one place of the queue: patient as long as something of one's own is under
 // way.
 TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
-  EngineOptions options = tiny_options();
-  options.max_open = 65;
-  const std::shared_ptr<Engine> engine = open_tiny(options);
-  ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
+  const TemporaryFolder folder;
+  const std::shared_ptr<Engine> engine = open_long(folder.path());
+  ASSERT_TRUE(engine->submit(longest_request("others"), [](const Event&) {}).ok());
   std::vector<capi::Question> questions;
   for (int i = 0; i < 4; ++i) questions.push_back({{tiny_request("mine", 3)}, {}});
   capi::QuestionStream stream(engine, questions);
@@ -225,10 +239,10 @@ TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
 // Others take the place that the first of two had, before the second comes: what is complete is
 // told, and the second waits until there is room.
 TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
-  EngineOptions options = tiny_options();
-  options.max_open = 65;
-  const std::shared_ptr<Engine> engine = open_tiny(options);
-  ASSERT_TRUE(engine->submit(endless_request("others"), [](const Event&) {}).ok());
+  const TemporaryFolder folder;
+  const std::shared_ptr<Engine> engine = open_long(folder.path());
+  Engine::Hold held = engine->hold();  // the first is not complete while it is submitted
+  ASSERT_TRUE(engine->submit(longest_request("others"), [](const Event&) {}).ok());
   capi::QuestionStream stream(engine,
                               {{{tiny_request("mine", 3)}, {}}, {{tiny_request("mine", 3)}, {}}});
   Event event;
@@ -243,7 +257,8 @@ TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
     }
   };
   EXPECT_EQ(what_comes(std::chrono::milliseconds(0)), capi::What::kTimeout);
-  Request more = endless_request("more");
+  held.reset();
+  Request more = longest_request("more");
   more.sampling.n = 1;
   Result<RequestId> taken = engine->submit(more, [](const Event&) {});
   for (; !taken.ok(); taken = engine->submit(more, [](const Event&) {})) std::this_thread::yield();

@@ -84,7 +84,7 @@ class Batches(unittest.TestCase):
 
     def test_lists_and_cancels(self):
         line = {"custom_id": "a", "method": "POST", "url": "/v1/completions",
-                "body": {"prompt": "A", "max_tokens": 100, "ignore_eos": True}}
+                "body": {"prompt": "A", "max_tokens": 2000, "ignore_eos": True}}
         file = self.upload([{**line, "custom_id": str(i)} for i in range(2000)])
         batch = self.client.batches.create(input_file_id=file.id, endpoint="/v1/completions", completion_window="24h")
         self.assertIn(batch.id, [one.id for one in self.client.batches.list(limit=1)])

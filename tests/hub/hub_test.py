@@ -191,6 +191,7 @@ class HubTest(unittest.TestCase):
         part = self.folder("slow") / "blobs" / f"{hashlib.sha256(BIG).hexdigest()}.incomplete"
         for _ in range(2):
             began = part.stat().st_size if part.exists() else 0
+            self.hub.slow_end = began + 100_000  # it never comes to the end
             process = subprocess.Popen([PANDO, "pull", "org/slow"], env=self.environment(), stderr=subprocess.DEVNULL)
             while not part.exists() or part.stat().st_size < began + 50_000:
                 self.assertIsNone(process.poll())
@@ -199,7 +200,7 @@ class HubTest(unittest.TestCase):
             process.wait()
         self.assertFalse((self.folder("slow") / "refs").exists())
         size = part.stat().st_size
-        self.hub.slow_piece = 1 << 20
+        self.hub.slow_piece = self.hub.slow_end = 1 << 20
         self.pando("pull", "org/slow")
         self.expect_whole("slow", self.NEEDED)
         asked = self.hub.asked(path="/storage/org/slow/model.safetensors")
@@ -375,6 +376,7 @@ class HubTest(unittest.TestCase):
             self.pando("pull", "org/good", code=1, says="cannot be reached: SSL", HF_ENDPOINT=hub.endpoint)
 
     def test_progress_on_a_terminal(self):
+        self.hub.slow_piece = 4_000
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(PANDO, [PANDO, "pull", "org/slow"], self.environment())

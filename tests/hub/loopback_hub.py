@@ -189,6 +189,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if repository == "slow":
             for at in range(begin, len(data), hub.slow_piece):
+                while at >= hub.slow_end:
+                    time.sleep(0.02)
                 self.wfile.write(data[at:at + hub.slow_piece])
                 self.wfile.flush()
                 time.sleep(0.05)
@@ -207,6 +209,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 class LoopbackHub:
     slow_piece = 8_000  # bytes each 50 ms
+    slow_end = 1 << 60  # bytes behind which the rest waits until this is raised
 
     def __init__(self, files, tls=None):
         """`tls`: an ssl.SSLContext for the hub; the storage has none."""
