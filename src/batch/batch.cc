@@ -176,9 +176,7 @@ class Runner {
   }
 
   // Not yet stopping.
-  bool is_told_to_stop() const {
-    return !stopping_ && options_.stop != nullptr && *options_.stop;
-  }
+  bool is_told_to_stop() const { return !stopping_ && options_.stop != nullptr && *options_.stop; }
 
   // Begins records of a replica, until a stop. Whether it has room for more than it was dealt.
   bool fill(size_t index) {
