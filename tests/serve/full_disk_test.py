@@ -17,6 +17,7 @@ import unittest
 from batches_test import BOUNDARY, PANDO, Server, form, results
 
 DISK_BYTES = 8 << 20
+ROOM_BYTES = 128 << 10  # for a batch to begin, and less than its results take
 N_LINES = 20
 IN_NAMESPACE = "PANDO_HAS_MOUNTS"
 
@@ -43,12 +44,25 @@ class FullDisk(unittest.TestCase):
         self.addCleanup(lambda: self.server.process.poll() is None and self.server.kill())
 
     def fill(self):
-        with open(self.state / "filler", "wb", buffering=0) as file:
+        with open(self.state / "filler", "ab", buffering=0) as file:
             try:
                 while True:
                     file.write(b"x" * 4096)
             except OSError:
                 pass
+
+    def stuck_batch(self, file):
+        """A batch that has begun, and whose results have filled the disk."""
+        self.fill()
+        filler = self.state / "filler"
+        os.truncate(filler, filler.stat().st_size - ROOM_BYTES)
+        batch = self.server.create(file)
+        for _ in range(6000):
+            if os.statvfs(self.state).f_bfree == 0:
+                break
+            time.sleep(0.01)
+        self.fill()
+        return batch
 
     def free(self):
         (self.state / "filler").unlink()
@@ -72,8 +86,7 @@ class FullDisk(unittest.TestCase):
         expected = results(server, server.wait(server.create(file)))
         response = json.dumps({"input": "P", "max_output_tokens": 4})
         stored = json.loads(server.ask("POST", "/v1/responses", response))["id"]
-        batch = server.create(file)
-        self.fill()
+        batch = self.stuck_batch(file)
         error = self.refused("/v1/files", form(os.urandom(1 << 20)), f"multipart/form-data; boundary={BOUNDARY}")
         self.assertEqual(error["code"], "io", error)
         error = self.refused("/v1/responses", response)
@@ -93,9 +106,7 @@ class FullDisk(unittest.TestCase):
 
     def test_a_kill_on_a_full_disk(self):
         file = self.server.upload(lines())
-        batch = self.server.create(file)
-        self.fill()
-        time.sleep(0.5)
+        batch = self.stuck_batch(file)
         self.server.kill()
         try:
             self.server = Server(self.model, self.state)
