@@ -135,14 +135,15 @@ void Client::end_sending() { connection_->socket.shutdown(asio::ip::tcp::socket:
 
 void Client::close() { connection_->socket.close(); }
 
-Json endless_body() {
-  return {{"prompt", "Goes on."}, {"n", 64}, {"max_tokens", 500}, {"ignore_eos", true}};
+Json endless_body(int n_answers) {
+  return {{"prompt", "Goes on."}, {"n", n_answers}, {"max_tokens", 500}, {"ignore_eos", true}};
 }
 
 bool is_idle(RunningServer& server) {
   const uint64_t steps = server.engine().stats().steps;
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return server.engine().stats().steps == steps;
+  const EngineStats stats = server.engine().stats();
+  return stats.open_answers == 0 && stats.steps == steps;
 }
 
 }  // namespace pando::testing

@@ -98,19 +98,22 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-// Until it holds, or ten seconds.
+// Until it holds, or a minute.
 template <class Holds>
 bool soon(Holds holds) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (holds()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
 }
 
-// Far more than a test waits for.
-Json endless_body();
+// Far more than a test waits for: answers of 500 tokens. A fast machine computes 64 of them in half
+// a second, and kManyAnswers not while a thread is kept waiting.
+constexpr int kManyAnswers = 1024;
+Json endless_body(int n_answers = 64);
 
+// No answer is open, and no step is computed for a while.
 bool is_idle(RunningServer& server);
 
 }  // namespace pando::testing

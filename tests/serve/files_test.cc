@@ -185,7 +185,7 @@ TEST_F(Files, AreLimitedInNumberAndSize) {
   EXPECT_EQ(upload(client, "x").status, 200);
   EXPECT_EQ(error_of(upload(client, "x"), 400)["message"],
             "there are 2 files, expected fewer than 2 before another");
-  EXPECT_EQ(n_stored(), 2u);
+  EXPECT_TRUE(soon([&] { return n_stored() == 2; }));
 }
 
 TEST_F(Files, Expire) {

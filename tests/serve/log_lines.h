@@ -17,9 +17,9 @@ class Lines {
     const std::lock_guard lock(mutex_);
     lines_.push_back(line);
   }
-  // So many, or what there is after ten seconds.
+  // So many, or what there is after a minute.
   std::vector<std::string> wait_for(size_t n) {
-    for (int i = 0; i < 1000 && all().size() < n; ++i)
+    for (int i = 0; i < 6000 && all().size() < n; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return all();
   }

@@ -106,8 +106,9 @@ TEST(Log, StreamsAndThoseWhoLeave) {
                  R"({"prompt": "P", "max_tokens": 4, "ignore_eos": true, "stream": true})");
   EXPECT_NE(streamed.request_id, "");
   EXPECT_EQ(client.ask("POST", "/v1/embeddings", R"({"input": "Four"})").status, 200);
+  lines.wait_for(2);  // the thread of another connection may be faster
   Client leaving(server.port());
-  Json endless = endless_body();
+  Json endless = endless_body(kManyAnswers);
   endless.update({{"prompt", "P"}, {"stream", true}});
   leaving.begin("/v1/completions", endless);
   leaving.skip_until("data: ");
@@ -150,7 +151,7 @@ TEST(Log, OneRequestIsOne) {
   Lines lines;
   RunningServer server(logging_to(lines));
   Client client(server.port());
-  Json endless = endless_body();
+  Json endless = endless_body(kManyAnswers);
   endless.update({{"prompt", "P"}, {"stream", true}});
   client.begin("/v1/completions", endless);
   client.skip_until("data: ");

@@ -17,6 +17,7 @@
 #include "base/errors.h"
 #include "serve/client.h"
 #include "serve/log_lines.h"
+#include "serve/metric_values.h"
 #include "serve/running_router.h"
 #include "serve/uploads.h"
 
@@ -106,6 +107,14 @@ class ModelSetTest : public ::testing::Test {
     const Answer answer = ask(model, prompt, n_tokens);
     EXPECT_EQ(answer.status, 200) << answer.body;
     return answer.json()["choices"][0]["text"];
+  }
+  // No request for a model is open. A client may have its answer a little before.
+  bool is_each_over() {
+    const std::string metrics = get("/metrics").body;
+    double n_open = 0;
+    for (const ScriptedModel* model : {&qwen_, &llama_, &phi_})
+      n_open += metric_value(metrics, "pando_model_requests{model=\"" + model->name + "\"}");
+    return n_open == 0;
   }
   Answer get(const std::string& path) { return Client(server_->port()).get(path); }
   // "loaded unloaded unloaded"
@@ -199,12 +208,16 @@ TEST_F(ModelSetTest, ARequestHasToNameAModel) {
 
 TEST_F(ModelSetTest, TheLeastRecentlyUsedModelGoes) {
   start(qwen_.n_bytes() + llama_.n_bytes() + phi_.n_bytes() - 1);
-  text_of("qwen", "a");
-  text_of("llama", "a");
-  text_of("qwen", "b");
-  text_of("org/phi", "a");
+  const auto use = [&](const char* model, const char* prompt) {
+    text_of(model, prompt);
+    EXPECT_TRUE(soon([&] { return is_each_over(); })) << model;
+  };
+  use("qwen", "a");
+  use("llama", "a");
+  use("qwen", "b");
+  use("org/phi", "a");
   EXPECT_EQ(states(), "loaded unloaded loaded");
-  text_of("llama", "a");
+  use("llama", "a");
   EXPECT_EQ(states(), "unloaded loaded loaded");
   EXPECT_EQ(llama_.n_loads, 2);
 }
@@ -217,7 +230,11 @@ TEST_F(ModelSetTest, AModelWithOpenRequestsStays) {
                                    {"max_tokens", 500},
                                    {"temperature", 0},
                                    {"ignore_eos", true}});
-  ASSERT_TRUE(soon([&] { return states().starts_with("loaded"); }));
+  // It has a model that is loaded only once its connection's thread has looked again.
+  ASSERT_TRUE(soon([&] {
+    return states().starts_with("loaded") &&
+           metric_value(get("/metrics").body, "pando_steps_total{model=\"qwen\"}") > 0;
+  }));
   text_of("llama", "a");
   const Answer first = client.read();
   EXPECT_EQ(first.status, 200);
