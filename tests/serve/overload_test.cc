@@ -5,9 +5,13 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "serve/client.h"
 
@@ -16,18 +20,50 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A request of 500 tokens, at each of which the engine's thread sleeps: no answer of so many tokens
+// that is asked for after it ends within 25 s, as long as this lives.
+class SlowSteps {
+ public:
+  explicit SlowSteps(Engine& engine, Request request = tiny_request("Slow.", 500))
+      : engine_(engine) {
+    request.sampling.logprobs = true;  // so that each token is told
+    const Result<RequestId> id = engine.submit(
+        std::move(request), [is_over = is_over_, n_told = n_told_](const Event& event) {
+          ++*n_told;
+          if (event.choice == 0 && !*is_over) std::this_thread::sleep_for(50ms);
+        });
+    if (!id) throw std::runtime_error(id.error().message());
+    id_ = *id;
+    EXPECT_TRUE(soon([&] { return *n_told_ > 0; }));
+  }
+  ~SlowSteps() {
+    *is_over_ = true;
+    engine_.cancel(id_);
+  }
+  SlowSteps(const SlowSteps&) = delete;
+  SlowSteps& operator=(const SlowSteps&) = delete;
+
+ private:
+  Engine& engine_;
+  RequestId id_ = 0;
+  const std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
+  const std::shared_ptr<std::atomic<int>> n_told_ = std::make_shared<std::atomic<int>>(0);
+};
+
 TEST(Overload, AFullQueueIsSaid) {
   EngineOptions options = tiny_options();
-  options.max_open = 64;
+  options.max_open = 65;
   RunningServer server(tiny_server_options(), options);
+  std::optional<SlowSteps> slow(server.engine());
   Client first(server.port());
   first.begin("/v1/completions", endless_body());
-  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 1; }));
+  ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 65; }));
   const Answer refused = Client(server.port()).post("/v1/completions", {{"prompt", "P"}});
   EXPECT_EQ(refused.status, 429) << refused.body;
   EXPECT_EQ(refused.json()["error"]["type"], "rate_limit_error");
   EXPECT_NE(refused.retry_after, "");
   first.close();
+  slow.reset();
   EXPECT_TRUE(soon([&] {
     return Client(server.port()).post("/v1/completions", {{"prompt", "P"}}).status == 200;
   }));
@@ -77,7 +113,7 @@ TEST(Overload, AListOfManyPromptsLeavesRoomForOthers) {
   RunningServer server(tiny_server_options(), options);
   Client busy(server.port());
   Json body = endless_body();
-  body.update({{"prompt", Json(200, "Goes on.")}, {"n", 1}});
+  body.update({{"prompt", Json(4000, "Goes on.")}, {"n", 1}});
   busy.begin("/v1/completions", body);
   ASSERT_TRUE(soon([&] { return server.engine().stats().open_answers == 4; }));
   for (int i = 0; i < 20; ++i) {
@@ -94,10 +130,7 @@ TEST(Overload, WhatIsTooMuchIsRefusedBeforeItBegins) {
   EngineOptions options = tiny_options();
   options.max_queue = 0.001;
   RunningServer server(tiny_server_options(), options);
-  Client busy(server.port());
-  // Not a stream: its events would keep the connections' thread busy.
-  busy.send(post_text("/v1/completions", endless_body().dump()));
-  ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
+  std::optional<SlowSteps> busy(std::in_place, server.engine(), endless_request("Goes on."));
   for (const bool stream : {false, true})
     for (const char* path : {"/v1/completions", "/v1/answers"}) {
       Json body = {{"stream", stream}, {"max_tokens", 5}};
@@ -116,7 +149,7 @@ TEST(Overload, WhatIsTooMuchIsRefusedBeforeItBegins) {
   EXPECT_GT(server.engine().stats().open_answers, 0u);
   const std::string metrics = Client(server.port()).get("/metrics").body;
   EXPECT_NE(metrics.find("status=\"429\"} 2"), std::string::npos) << metrics;
-  busy.close();
+  busy.reset();
   EXPECT_TRUE(soon([&] {
     return Client(server.port()).post("/v1/completions", {{"prompt", "One."}}).status == 200;
   }));
@@ -167,31 +200,40 @@ TEST(Overload, AnAnswerThatTakesTooLong) {
 
 EngineOptions slow_options() {
   EngineOptions options = tiny_options();
-  options.max_running = 2;
+  options.max_running = 3;
   return options;
 }
 
-// A stream that takes far longer than a test and has begun, and a request that waits behind it.
-struct SlowOnes {
-  explicit SlowOnes(RunningServer& server) : streaming(server.port()), waiting(server.port()) {
+// A stream that takes far longer than a test and has begun. It says little at a time, so that the
+// connection has room for the error at its end.
+struct SlowStream {
+  explicit SlowStream(RunningServer& server) : steps(server.engine()), client(server.port()) {
     Json body = endless_body();
     body.update({{"prompt", Json::array()}, {"n", 8}, {"stream", true}});
     for (int i = 0; i < 60; ++i) body["prompt"].push_back("Goes on " + std::to_string(i));
-    streaming.begin("/v1/completions", body);
-    EXPECT_TRUE(soon([&] { return server.engine().stats().decode_rows > 10; }));
-    waiting.begin("/v1/completions", endless_body());
-    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 481; }));
+    client.begin("/v1/completions", body);
+    EXPECT_TRUE(soon([&] { return client.n_waiting() > 0; }));
   }
-  Client streaming, waiting;
+  SlowSteps steps;
+  Client client;
+};
+
+// The same, and a request that waits behind it.
+struct SlowOnes : SlowStream {
+  explicit SlowOnes(RunningServer& server) : SlowStream(server), waiting(server.port()) {
+    waiting.begin("/v1/completions", endless_body());
+    EXPECT_TRUE(soon([&] { return server.engine().stats().open_answers > 1 + 480; }));
+  }
+  Client waiting;
 };
 
 // A stream that has begun says why it ends.
 TEST(Overload, AStreamThatTakesTooLong) {
   serve::ServerOptions options = tiny_server_options();
-  options.request_timeout = 2s;
+  options.request_timeout = 4s;
   RunningServer server(options, slow_options());
-  SlowOnes slow(server);
-  const Answer answer = slow.streaming.read();
+  SlowStream slow(server);
+  const Answer answer = slow.client.read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.events().back()["error"]["code"], "timeout");
 }
@@ -202,7 +244,7 @@ TEST(Overload, WhatAServerThatStopsCannotAnswerIsTold) {
   RunningServer server(options, slow_options());
   SlowOnes slow(server);
   const std::jthread stopping([&] { server.stop(); });
-  const Answer begun = slow.streaming.read(), refused = slow.waiting.read();
+  const Answer begun = slow.client.read(), refused = slow.waiting.read();
   EXPECT_EQ(begun.status, 200);
   EXPECT_EQ(begun.events().back()["error"]["code"], "shutting_down");
   EXPECT_EQ(refused.status, 503);
@@ -222,7 +264,7 @@ TEST(Overload, SigtermMayLeaveRequestsNoTime) {
   RunningServer server(options, open_tiny(slow_options()), /*stop_on_signals=*/true);
   SlowOnes slow(server);
   ::kill(::getpid(), SIGTERM);
-  EXPECT_EQ(slow.streaming.read().events().back()["error"]["code"], "shutting_down");
+  EXPECT_EQ(slow.client.read().events().back()["error"]["code"], "shutting_down");
   EXPECT_EQ(slow.waiting.read().json()["error"]["code"], "shutting_down");
   server.join();
   EXPECT_NE(log.find("they have 0 s to finish"), std::string::npos) << log;
