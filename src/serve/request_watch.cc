@@ -25,10 +25,12 @@ bool has_left(int socket) {
 
 // Held by each wait for the socket or a timer, which may end after the watch is gone.
 struct RequestWatch::State : std::enable_shared_from_this<State> {
-  State(tcp::socket& socket, const bool& is_ending, std::function<void(End)> on_end)
+  State(tcp::socket& socket, const bool& is_ending, std::function<void(End)> on_end,
+        std::chrono::seconds last_write)
       : socket(socket),
         is_ending(is_ending),
         on_end(std::move(on_end)),
+        last_write(last_write),
         pause(socket.get_executor()),
         time(socket.get_executor()) {}
 
@@ -55,8 +57,7 @@ struct RequestWatch::State : std::enable_shared_from_this<State> {
     if (std::exchange(is_over, true)) return;
     on_end(end);
     if (end == End::kClientGone) return cancel_writing();
-    constexpr std::chrono::seconds kLastWrite{1};
-    time.expires_after(kLastWrite);
+    time.expires_after(last_write);
     time.async_wait([self = shared_from_this()](const SystemError&) {
       if (!self->is_stopped) self->cancel_writing();
     });
@@ -77,13 +78,14 @@ struct RequestWatch::State : std::enable_shared_from_this<State> {
   tcp::socket& socket;
   const bool& is_ending;
   const std::function<void(End)> on_end;
+  const std::chrono::seconds last_write;
   asio::steady_timer pause, time;
   bool is_over = false, is_stopped = false;
 };
 
 RequestWatch::RequestWatch(tcp::socket& socket, const bool& is_ending, std::chrono::seconds time,
-                           std::function<void(End)> on_end)
-    : state_(std::make_shared<State>(socket, is_ending, std::move(on_end))) {
+                           std::function<void(End)> on_end, std::chrono::seconds last_write)
+    : state_(std::make_shared<State>(socket, is_ending, std::move(on_end), last_write)) {
   state_->time.expires_after(time);
   try {
     state_->wait_for_time();

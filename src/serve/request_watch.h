@@ -15,7 +15,7 @@ namespace pando::serve {
 // client that closes only its sending half counts as gone. Not once `is_ending`: a client that has
 // the whole answer may leave before its writer hears that it was written.
 //
-// When the time is over, a write that has begun gets one more second, so that an error can follow.
+// When the time is over, a write that has begun gets `last_write` more, so that an error can follow.
 //
 // A watch without memory to look again looks no more; the time ends the request all the same.
 class RequestWatch {
@@ -24,7 +24,8 @@ class RequestWatch {
 
   // Calls `on_end` at most once, and never after this is gone. `socket` and `is_ending` outlive it.
   RequestWatch(boost::asio::ip::tcp::socket& socket, const bool& is_ending,
-               std::chrono::seconds time, std::function<void(End)> on_end);
+               std::chrono::seconds time, std::function<void(End)> on_end,
+               std::chrono::seconds last_write = std::chrono::seconds(1));
   ~RequestWatch();
   RequestWatch(const RequestWatch&) = delete;
   RequestWatch& operator=(const RequestWatch&) = delete;

@@ -39,10 +39,8 @@ struct OneReplica {
     set.take(*replica, status_told_by("1"), SetClock::now());
   }
   // It is asked for its status by then. It counts as asked from now on.
-  bool is_due(SetClock::duration in) {
-    const std::vector<serve::ReplicaSet::Due> due = set.due(SetClock::now() + in);
-    return !due.empty();
-  }
+  bool is_due(SetClock::time_point at) { return !set.due(at).empty(); }
+  bool is_due(SetClock::duration in) { return is_due(SetClock::now() + in); }
 
   serve::RouteOptions options;
   serve::ReplicaSet set{options, nullptr};
@@ -65,11 +63,13 @@ struct OpenRequest {
 
 TEST(ReplicaSet, AsksOftenWhileADrainingReplicaHasRequests) {
   OneReplica one;
+  const SetClock::time_point before = SetClock::now();
   for (int i = 0; i < 9; ++i) one.set.fail(*one.replica, "refused", /*is_refused=*/true);
-  EXPECT_FALSE(one.is_due(2s));  // 15 to 30 s
+  EXPECT_FALSE(one.is_due(before + 2s));  // 15 to 30 s
   const OpenRequest request(*one.replica);
+  const SetClock::time_point again = SetClock::now();
   one.set.fail(*one.replica, "refused", /*is_refused=*/true);
-  EXPECT_FALSE(one.is_due(1s));
+  EXPECT_FALSE(one.is_due(again + 1s));
   EXPECT_TRUE(one.is_due(one.options.replica_timeout / 4));
 }
 
@@ -93,9 +93,10 @@ TEST(ReplicaSet, WaitsLongerForAReplicaThatBreaksRequestsAgain) {
   EXPECT_TRUE(one.is_due(0s));
   one.set.take(*one.replica, status_told_by("1"), SetClock::now());
   EXPECT_TRUE(one.set.is_any_up());
+  const SetClock::time_point before = SetClock::now();
   one.set.pause(*one.replica, "broke");
   one.set.pause(*one.replica, "broke");  // another request of the same break
-  EXPECT_FALSE(one.is_due(300ms));
+  EXPECT_FALSE(one.is_due(before + 300ms));
   EXPECT_TRUE(one.is_due(500ms));
 }
 

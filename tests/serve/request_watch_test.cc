@@ -31,8 +31,9 @@ TEST(RequestWatch, ASecondEndOfTheTimeCutsNoWrite) {
                     [&](const boost::system::error_code& error, size_t) { written = error; });
   const bool is_ending = false;
   int n_ends = 0;
-  RequestWatch watch(socket, is_ending, std::chrono::hours(1),
-                     [&](RequestWatch::End) { ++n_ends; });
+  RequestWatch watch(
+      socket, is_ending, std::chrono::hours(1), [&](RequestWatch::End) { ++n_ends; },
+      /*last_write=*/std::chrono::hours(1));
   for (int i = 0; i < 3; ++i) {
     watch.end_time();
     context.poll();
