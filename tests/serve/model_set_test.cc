@@ -392,7 +392,7 @@ TEST_F(ModelSetTest, ARouterSaysThatItIsNoReplica) {
   Lines lines;
   serve::ServerOptions options = tiny_server_options();
   log_to(lines, options);
-  const RunningRouter router({server_->port()}, {}, options);
+  const RunningRouter router({server_->port()}, {}, options, /*n_up=*/0);
   const std::string why =
       "POST /v1/replica has status 404, expected 200 ('a server of several models cannot be used "
       "behind a router, expected a server of one model')";

@@ -73,6 +73,22 @@ TEST(ReplicaSet, AsksOftenWhileADrainingReplicaHasRequests) {
   EXPECT_TRUE(one.is_due(one.options.replica_timeout / 4));
 }
 
+// A router that could not ask for a while has heard nothing either.
+TEST(ReplicaSet, IsSilentFromItsFirstQuestionWithoutAnAnswer) {
+  OneReplica one;
+  OpenRequest request(*one.replica);
+  const SetClock::time_point asked = SetClock::now() + 1h;
+  one.set.look(asked);
+  EXPECT_FALSE(request.was_cut());
+  EXPECT_TRUE(one.is_due(asked));
+  one.set.fail(*one.replica, "no answer");
+  EXPECT_TRUE(one.is_due(asked + 1s));
+  one.set.look(asked + one.options.replica_timeout);
+  EXPECT_FALSE(request.was_cut());
+  one.set.look(asked + one.options.replica_timeout + 1ms);
+  EXPECT_TRUE(request.was_cut());
+}
+
 TEST(ReplicaSet, CutsOnlyRequestsOfTheEarlierProcess) {
   OneReplica one;
   OpenRequest before(*one.replica);

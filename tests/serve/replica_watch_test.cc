@@ -51,7 +51,7 @@ TEST(ReplicaWatch, AListThatChanges) {
   Lines lines;
   serve::ServerOptions options = tiny_server_options();
   log_to(lines, options);
-  RunningRouter router({}, route, options);
+  RunningRouter router({}, route, options, /*n_up=*/1);
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", kWatchedBody).body, "{\"a\":1}");
   write("# none\n");

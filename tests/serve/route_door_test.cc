@@ -134,6 +134,9 @@ TEST(RouteDoor, PassesOnThatAllAreFull) {
   EXPECT_EQ(first.n_asked() + second.n_asked(), 2);
 }
 
+// Longer than threads of a test pause on a machine that does much else.
+constexpr milliseconds kSilence(2500), kLonger(3200);
+
 // Stopped or cut off: connections stand, and nothing comes.
 TEST(RouteDoor, LeavesReplicasThatAreSilent) {
   for (const bool streams : {false, true}) {
@@ -151,7 +154,7 @@ TEST(RouteDoor, LeavesReplicasThatAreSilent) {
       answer.send(200, "{}");
     });
     serve::RouteOptions route;
-    route.replica_timeout = milliseconds(300);
+    route.replica_timeout = kSilence;
     RunningRouter router({first.port(), second.port()}, route);
     Client client(router.port());
     for (int i = 0; i < 2; ++i) {
@@ -166,11 +169,11 @@ TEST(RouteDoor, LeavesReplicasThatAreSilent) {
 // A request that takes long is not silence where the replica answers about its status.
 TEST(RouteDoor, WaitsForLongAnswers) {
   ScriptedReplica replica([](ScriptedAnswer& answer) {
-    std::this_thread::sleep_for(milliseconds(900));
+    std::this_thread::sleep_for(kLonger);
     answer.send(200, "{}");
   });
   serve::RouteOptions route;
-  route.replica_timeout = milliseconds(300);
+  route.replica_timeout = kSilence;
   RunningRouter router({replica.port()}, route);
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
@@ -180,7 +183,7 @@ TEST(RouteDoor, WaitsForLongAnswers) {
 TEST(RouteDoor, SendsNothingToReplicasThatDrain) {
   ScriptedReplica first(answers_with(200, "{}")), second(answers_with(200, "{}"));
   first.set_status("draining", true);
-  RunningRouter router({first.port(), second.port()});
+  RunningRouter router({first.port(), second.port()}, {}, tiny_server_options(), /*n_up=*/1);
   Client client(router.port());
   for (int i = 0; i < 4; ++i) EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
   EXPECT_EQ(first.n_asked(), 0);
@@ -189,7 +192,7 @@ TEST(RouteDoor, SendsNothingToReplicasThatDrain) {
 TEST(RouteDoor, UsesReplicasThatComeBack) {
   ScriptedReplica replica(answers_with(200, "{}"));
   replica.is_silent = true;
-  RunningRouter router({replica.port()});
+  RunningRouter router({replica.port()}, {}, tiny_server_options(), /*n_up=*/0);
   Client client(router.port());
   EXPECT_EQ(client.get("/ready").status, 503);
   EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 503);

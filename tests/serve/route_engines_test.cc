@@ -134,7 +134,7 @@ TEST(RouteEngines, ReplicasWithTls) {
   serve::RouteOptions route;
   route.replicas.push_back({.is_tls = true, .host = "localhost", .port = server.port()});
   route.ca_file = certificate.certificate;
-  RunningRouter router({}, route);
+  RunningRouter router({}, route, tiny_server_options(), /*n_up=*/1);
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", {{"prompt", "P"}, {"max_tokens", 2}}).status, 200);
   // The certificate is for another name.
@@ -150,7 +150,7 @@ TEST(RouteEngines, KeysOfRouters) {
   options.router_only = true;
   RunningServer server(options);
   serve::RouteOptions route;
-  RunningRouter without({server.port()}, route);
+  RunningRouter without({server.port()}, route, tiny_server_options(), /*n_up=*/0);
   route.key = "0123456789abcdef";
   RunningRouter with({server.port()}, route);
   Client refused(without.port()), client(with.port());

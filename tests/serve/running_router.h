@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -16,9 +17,10 @@ namespace pando::testing {
 
 class RunningRouter {
  public:
-  // Replicas by their ports.
+  // Replicas by their ports. Waits until all of these are up, or so many of all.
   explicit RunningRouter(const std::vector<uint16_t>& replicas, serve::RouteOptions route = {},
-                         const serve::ServerOptions& options = tiny_server_options()) {
+                         const serve::ServerOptions& options = tiny_server_options(),
+                         std::optional<size_t> n_up = std::nullopt) {
     for (const uint16_t port : replicas)
       route.replicas.push_back({.host = "127.0.0.1", .port = port});
     route.router.policy = RoutePolicy::kRoundRobin;
@@ -31,6 +33,8 @@ class RunningRouter {
     if (!server) throw std::runtime_error(server.error().message());
     server_ = std::move(*server);
     thread_ = std::thread([this] { server_->run(/*stop_on_signals=*/false); });
+    EXPECT_TRUE(
+        soon([&] { return door_->replicas.up().size() >= n_up.value_or(replicas.size()); }));
   }
   ~RunningRouter() {
     server_->stop();

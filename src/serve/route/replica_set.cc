@@ -164,7 +164,7 @@ void ReplicaSet::replace(const std::vector<Address>& addresses, bool is_whole) {
     if (wanted.erase(Replica::name_of(address.first, address.second)) == 0) continue;
     Entry entry{.replica = std::make_shared<Replica>(address.first, address.second, tls_),
                 .id = router_.join()};
-    entry.last_ok = entry.next_ask = Clock::now();
+    entry.next_ask = Clock::now();
     router_.set_state(entry.id, ReplicaState::kPaused);
     entries_.push_back(std::move(entry));
   }
@@ -177,6 +177,7 @@ std::vector<ReplicaSet::Due> ReplicaSet::due(Clock::time_point now) {
   for (Entry& entry : entries_) {
     if (entry.is_asked || entry.next_ask > now) continue;
     entry.is_asked = true;
+    if (!entry.silent_since) entry.silent_since = now;
     due.push_back({entry.replica, entry.status.held.version});
   }
   return due;
@@ -200,7 +201,7 @@ void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_
   entry->status = std::move(status);
   entry->is_asked = false;
   entry->n_failures = 0;
-  entry->last_ok = now;
+  entry->silent_since.reset();
   entry->last_asked = asked;
   if (asked < entry->asks_from) return;  // it has broken a request since: next_ask stays
   // Often enough that a replica which answers never seems silent.
@@ -214,7 +215,7 @@ void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refus
   Entry* entry = find(replica);
   if (entry == nullptr) return;
   const Clock::time_point now = Clock::now();
-  if (is_refused) entry->last_ok = now;
+  if (is_refused) entry->silent_since.reset();
   entry->is_asked = false;
   std::chrono::milliseconds pause = pause_after(++entry->n_failures, options_.longest_pause);
   // While it has requests, each refusal is a sign of life that must come in time.
@@ -228,15 +229,15 @@ void ReplicaSet::ask_again(const Replica& replica) noexcept {
   Entry* entry = find(replica);
   if (entry == nullptr) return;
   entry->is_asked = false;
-  entry->last_ok = Clock::now();
-  entry->next_ask = entry->last_ok + kOwnPause;
+  entry->silent_since.reset();
+  entry->next_ask = Clock::now() + kOwnPause;
 }
 
 void ReplicaSet::look(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
     entry.replica->close_old(now);
-    if (now - entry.last_ok > options_.replica_timeout)
+    if (entry.silent_since && now - *entry.silent_since > options_.replica_timeout)
       entry.replica->cut_silent(now - options_.replica_timeout);
   }
   std::erase_if(entries_, [&](const Entry& entry) {

@@ -105,9 +105,9 @@ class ReplicaSet {
     ReplicaId id = 0;
     ReplicaHealth health = ReplicaHealth::kUnknown;
     bool is_leaving = false, is_asked = false;
+    std::optional<Clock::time_point> silent_since;  // the first question without a sign of life
     std::string problem;
     ReplicaStatus status;       // the latest, without pieces
-    Clock::time_point last_ok;  // sign of life
     Clock::time_point next_ask;
     int n_failures = 0;  // to tell its status, one after the other
     int n_breaks = 0;    // times that it broke requests, each less than kSteady after the last

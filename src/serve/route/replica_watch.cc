@@ -80,6 +80,7 @@ class ReplicaWatch::Impl {
       if (std::exchange(has_hang_up_, false)) attempt([&] { read_again(); });
       if (Clock::now() >= next_look_up_) attempt([&] { look_up_all(); });
       attempt([&] { take_looked_up(); });
+      attempt([&] { context_.poll(); });  // what has come is no silence, however late it is read
       attempt([&] { ask_those_due(); });
       attempt([&] { context_.run_for(tick); });
     }
