@@ -54,7 +54,10 @@ struct OpenRequest {
       : connection(replica.make_connection(context.get_executor())),
         exchange(replica, *connection) {}
   // Runs what closes its connection.
-  bool was_cut() { return context.poll() > 0; }
+  bool was_cut() {
+    context.restart();
+    return context.poll() > 0;
+  }
 
   boost::asio::io_context context;
   std::unique_ptr<serve::ReplicaConnection> connection;

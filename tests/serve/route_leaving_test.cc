@@ -22,12 +22,12 @@ TEST(RouteLeaving, WaitsForReplicasThatDrain) {
   ScriptedReplica* draining = nullptr;
   ScriptedReplica replica([&](ScriptedAnswer& answer) {
     draining->refuse();
-    std::this_thread::sleep_for(milliseconds(3200));
+    std::this_thread::sleep_for(milliseconds(3800));
     answer.send(200, "{}");
   });
   draining = &replica;
   serve::RouteOptions route;
-  route.replica_timeout = milliseconds(2500);  // longer than a test's threads pause
+  route.replica_timeout = milliseconds(3000);  // longer than a test's threads pause
   RunningRouter router({replica.port()}, route);
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", kLeavingBody).status, 200);
