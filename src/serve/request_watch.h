@@ -15,7 +15,7 @@ namespace pando::serve {
 // client that closes only its sending half counts as gone. Not once `is_ending`: a client that has
 // the whole answer may leave before its writer hears that it was written.
 //
-// When the time is over, a write that has begun gets `last_write` more, so that an error can follow.
+// When the time is over, a write that has begun gets `last_write` more: an error can follow it.
 //
 // A watch without memory to look again looks no more; the time ends the request all the same.
 class RequestWatch {

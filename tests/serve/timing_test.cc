@@ -24,9 +24,9 @@ class BusyWithLongTexts {
     serve::ServerState state = serve::open_state(options).value();
     serve::PublicPrefixes prefixes =
         serve::PublicPrefixes::make(engine_->model(), {}, kTinyContext).value();
-    auto service = std::make_unique<serve::Service>(
-        *engine_, options, std::move(state.keys), std::move(prefixes), std::move(state.responses),
-        std::move(state.files));
+    auto service = std::make_unique<serve::Service>(*engine_, options, std::move(state.keys),
+                                                    std::move(prefixes), std::move(state.responses),
+                                                    std::move(state.files));
     boost::asio::post(service->long_text_pool, [this] { busy_.wait(); });
     server_ = serve::Server::open(std::move(service)).value();
     thread_ = std::thread([this] { server_->run(/*stop_on_signals=*/false); });
@@ -84,9 +84,8 @@ TEST(Timing, ASlowClientGetsAllOfALongAnswer) {
   options.write_timeout = options.idle_timeout = 3s;
   RunningServer server(options);
   constexpr size_t kTokens = size_t{4} << 20;  // three bytes each, more than sockets hold
-  const std::string asked =
-      post_text("/tokenize", Json{{"prompt", std::string(kTokens, 'a')}}.dump(),
-                "Connection: close\r\n");
+  const std::string asked = post_text(
+      "/tokenize", Json{{"prompt", std::string(kTokens, 'a')}}.dump(), "Connection: close\r\n");
   Client client(server.port());
   client.set_receive_buffer(1 << 20);
   client.send(asked);

@@ -107,7 +107,7 @@ class ReplicaSet {
     bool is_leaving = false, is_asked = false;
     std::optional<Clock::time_point> silent_since;  // the first question without a sign of life
     std::string problem;
-    ReplicaStatus status;       // the latest, without pieces
+    ReplicaStatus status;  // the latest, without pieces
     Clock::time_point next_ask;
     int n_failures = 0;  // to tell its status, one after the other
     int n_breaks = 0;    // times that it broke requests, each less than kSteady after the last
