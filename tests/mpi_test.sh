@@ -90,7 +90,7 @@ head -5 "$source/docs/demo/documents.jsonl" >long.jsonl
 long=("$pando" run --model "$source/models/demo" --threads 1 --kv-memory 64MiB --input long.jsonl --resume
       --max-tokens 200 --ignore-eos)
 "${long[@]}" --output whole.jsonl 2>/dev/null
-for lost in "KILL 30" "STOP 60"; do
+for lost in "KILL 30" "STOP 45"; do
   read -r signal seconds <<<"$lost"
   rm -f cut.jsonl*
   # One answer after another, so that most of the run is left behind the first.

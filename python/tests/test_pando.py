@@ -311,14 +311,16 @@ def test_leaving_a_stream_cancels_it(engine):
 def test_other_threads_run_while_one_waits(engine):
     def turns_meanwhile():
         counted = 0
-        done = threading.Event()
+        began, done = threading.Event(), threading.Event()
 
         def wait():
+            began.set()
             engine.complete("Velina", max_tokens=300, n=64, ignore_eos=True, temperature=1.0)
             done.set()
 
         thread = threading.Thread(target=wait)
         thread.start()
+        began.wait()
         while not done.is_set() and counted < 5:
             time.sleep(0.001)
             counted += 1

@@ -155,7 +155,7 @@ class Runner {
       if (is_told_to_stop()) stop();
       bool has_room = false;  // this process last: it tokenises what it asks itself
       for (size_t replica = n_replicas(); replica-- > 0;) has_room |= fill(replica);
-      if (is_told_to_stop()) continue;  // by an answer that came meanwhile
+      if (is_told_to_stop()) continue;  // told meanwhile
       if (!has_room || summary_.stopped) return false;
       if (dealer_.is_dealing()) {
         for (std::shared_ptr<OpenRecord>& record : dealer_.deal())

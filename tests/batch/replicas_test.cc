@@ -155,7 +155,7 @@ TEST(Replicas, OrderIsThatOfTheInput) {
     EXPECT_EQ(run(parallel, options).lines, one.lines) << parallel;
 }
 
-// Text of which somebody may wait until all of it was read.
+// Text that says when all of it was read.
 class ReadText : public std::stringbuf {
  public:
   explicit ReadText(const std::string& text) : std::stringbuf(text, std::ios::in) {}

@@ -33,8 +33,9 @@ TEST(LineWriter, WritesWhatIsPutInOrder) {
   for (int i = 0; i < 100; ++i) expected += std::to_string(i) + "\n";
   while (all.size() < expected.size() && read_more(ends[0], all)) {
   }
-  EXPECT_EQ(all, expected);
   ::close(ends[1]);
+  EXPECT_FALSE(read_more(ends[0], all)) << "nothing follows";
+  EXPECT_EQ(all, expected);
   ::close(ends[0]);
 }
 
@@ -57,6 +58,7 @@ TEST(LineWriter, WaitsForNobodyWhoDoesNotRead) {
   auto writer = std::make_unique<LineWriter>(ends[1]);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < kLines; ++i) writer->put(line);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   writer.reset();  // does not hang either
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
   std::string all;

@@ -305,7 +305,7 @@ TEST_F(MessagesTest, CompletionOffersValues) {
   EXPECT_NE(zsh.find("shape'\\''s own"), std::string::npos);
 }
 
-TEST_F(MessagesTest, ProgressMovesFromTheFirstSecond) {
+TEST_F(MessagesTest, ProgressMovesWhileItRuns) {
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {

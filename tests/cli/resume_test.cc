@@ -42,6 +42,9 @@ class ResumeTest : public ProcessTest {
       "run --model m --threads 1 --kv-memory 64MiB --max-tokens 12 --ignore-eos --temperature 1 "
       "--input many.jsonl --output ";
 
+  static std::string words_of_stopped_perplexity(const std::string& options,
+                                                 std::chrono::milliseconds delay);
+
   static std::multiset<std::string> lines_of(const std::string& name) {
     std::ifstream file(at(name));
     std::multiset<std::string> lines;
@@ -185,36 +188,62 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
 }
 
-// The perplexity so far is printed, but not as a result. A window takes seconds and a stop is seen
-// within a tenth of one, so only a stop before the first step, or just behind a window, finds none
-// under way.
-TEST_F(ResumeTest, ASignalStopsAPerplexity) {
+// Starts `pando score`, stops it after `delay`, and returns its words.
+std::string ResumeTest::words_of_stopped_perplexity(const std::string& options,
+                                                    std::chrono::milliseconds delay) {
+  const pid_t child =
+      start_command("score --threads 1 --perplexity squares.txt " + options + " > scored.txt");
+  wait_for_handler(child);
+  std::this_thread::sleep_for(delay);
+  kill(child, SIGTERM);
+  EXPECT_EQ(ended(child), 128 + SIGTERM);
+  EXPECT_EQ(contents(at("scored.txt")), "") << "it is no result";
+  const std::string said = contents(at("stderr.txt"));
+  const auto says = [&](const char* part) { return said.find(part) != std::string::npos; };
+  EXPECT_TRUE(says("pando: stopped after ")) << said;
+  EXPECT_NE(says("stopped after 0 windows, so there is no perplexity"), says(", perplexity "))
+      << said;
+  EXPECT_FALSE(says("finishing")) << said;
+  return said;
+}
+
+std::string squares(int n) {
   std::string text;
-  for (int i = 0; i < 40'000; ++i) text += fmt::format("{} ", i * i);
-  folder().write("squares.txt", text);
+  for (int64_t i = 0; i < n; ++i) text += fmt::format("{} ", i * i);
+  return text;
+}
+
+// Windows take seconds and a stop is seen within a tenth of one, so only a stop before the first
+// step, or just behind a window, finds none under way.
+TEST_F(ResumeTest, AStoppedPerplexitySaysWhatIsUnderWay) {
+  folder().write("squares.txt", squares(40'000));
   RandomModelOptions options;
   options.out = at("wide");
   options.max_positions = 16'384;
   ASSERT_TRUE(make_random_model(options).ok());
-  bool says_what_is_dropped = false;
-  for (int i = 1; i <= 20 && !says_what_is_dropped; ++i) {
-    const pid_t child = start_command(
-        "score --model wide --threads 1 --kv-memory 64MiB --max-running 1 --step-rows 1 "
-        "--perplexity squares.txt > scored.txt");
-    wait_for_handler(child);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50 * i));
-    kill(child, SIGTERM);
-    EXPECT_EQ(ended(child), 128 + SIGTERM);
-    EXPECT_EQ(contents(at("scored.txt")), "");
-    const std::string said = contents(at("stderr.txt"));
-    const auto says = [&](const char* part) { return said.find(part) != std::string::npos; };
-    EXPECT_TRUE(says("pando: stopped after ")) << said;
-    EXPECT_NE(says("stopped after 0 windows, so there is no perplexity"), says(", perplexity "))
-        << said;
-    EXPECT_FALSE(says("finishing")) << said;
-    says_what_is_dropped = says("; 1 window under way is not counted\n");
+  const auto is_said = [&](const char* n_running, const char* words) {
+    const std::string run =
+        std::string("--model wide --kv-memory 256MiB --step-rows 1 ") + n_running;
+    for (int i = 1; i <= 20; ++i) {
+      const std::string said = words_of_stopped_perplexity(run, std::chrono::milliseconds(50 * i));
+      if (said.find(words) != std::string::npos) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_said("--max-running 1", "; 1 window under way is not counted\n"));
+  EXPECT_TRUE(is_said("--max-running 2", "; 2 windows under way are not counted\n"));
+}
+
+TEST_F(ResumeTest, AStoppedPerplexityIsThatOfCompleteWindows) {
+  folder().write("squares.txt", squares(200'000));
+  bool is_said = false;
+  for (int i = 1; i <= 20 && !is_said; ++i) {
+    const std::string said =
+        words_of_stopped_perplexity("--model m --kv-memory 64MiB --max-running 2 --step-rows 7",
+                                    std::chrono::milliseconds(50 * i));
+    is_said = said.find(", perplexity ") != std::string::npos;
   }
-  EXPECT_TRUE(says_what_is_dropped);
+  EXPECT_TRUE(is_said);
 }
 
 TEST_F(ResumeTest, WhatIsFinishedStays) {

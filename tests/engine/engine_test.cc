@@ -42,7 +42,7 @@ struct Ear {
   }
 };
 
-// Of an engine that is full.
+// Returns once the engine refuses because it closes. It has to be full, so that it refuses all.
 void wait_for_closing(Engine& engine) {
   for (;;) {
     const Result<RequestId> late = engine.submit(tiny_request("too late"), [](const Event&) {});

@@ -61,6 +61,8 @@ class FullDisk(unittest.TestCase):
             if os.statvfs(self.state).f_bfree == 0:
                 break
             time.sleep(0.01)
+        else:
+            self.fail("the results have not filled the disk")
         self.fill()
         return batch
 

@@ -92,6 +92,33 @@ TEST(ReplicaSet, IsSilentFromItsFirstQuestionWithoutAnAnswer) {
   EXPECT_TRUE(request.was_cut());
 }
 
+TEST(ReplicaSet, ARefusalIsASignOfLife) {
+  OneReplica one;
+  OpenRequest request(*one.replica);
+  const SetClock::time_point asked = SetClock::now() + 1h;
+  EXPECT_TRUE(one.is_due(asked));
+  one.set.fail(*one.replica, "refused", /*is_refused=*/true);
+  one.set.look(asked + one.options.replica_timeout + 1ms);
+  EXPECT_FALSE(request.was_cut());
+}
+
+// Its answers do not make it a place for new requests before its pause is over.
+TEST(ReplicaSet, AsksOneThatBreaksRequestsInTimeWhileItHasOthers) {
+  OneReplica one;
+  const OpenRequest request(*one.replica);
+  for (int i = 0; i < 9; ++i) {
+    one.set.pause(*one.replica, "broke");
+    one.set.take(*one.replica, status_told_by("1"), SetClock::now() + 1h);  // kUp again
+  }
+  one.set.pause(*one.replica, "broke");  // for 15 to 30 s
+  EXPECT_TRUE(one.is_due(one.options.replica_timeout / 4));
+  const SetClock::time_point told = SetClock::now();
+  one.set.take(*one.replica, status_told_by("1"), told);
+  EXPECT_FALSE(one.is_due(told + 1s));
+  EXPECT_TRUE(one.is_due(one.options.replica_timeout / 4));
+  EXPECT_FALSE(one.set.is_any_up());
+}
+
 TEST(ReplicaSet, CutsOnlyRequestsOfTheEarlierProcess) {
   OneReplica one;
   OpenRequest before(*one.replica);

@@ -17,12 +17,12 @@ using std::chrono::milliseconds;
 
 const Json kLeavingBody = {{"model", "tiny"}, {"prompt", "P"}};
 
-// The pauses between questions about its state would be longer than the time of silence.
+// A refusal to connect is a sign of life.
 TEST(RouteLeaving, WaitsForReplicasThatDrain) {
   ScriptedReplica* draining = nullptr;
   ScriptedReplica replica([&](ScriptedAnswer& answer) {
     draining->refuse();
-    std::this_thread::sleep_for(milliseconds(3800));
+    std::this_thread::sleep_for(milliseconds(5000));
     answer.send(200, "{}");
   });
   draining = &replica;

@@ -142,8 +142,15 @@ void ReplicaSet::pause(const Replica& replica, std::string problem) {
   entry->asks_from = now;
   if (entry->n_breaks > 0) entry->asks_from += pause_after(entry->n_breaks, options_.longest_pause);
   ++entry->n_breaks;
-  entry->next_ask = entry->asks_from;
+  entry->next_ask = now + until_asked(*entry, entry->asks_from - now);
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
+}
+
+// In time to notice its silence, while it has requests.
+ReplicaSet::Clock::duration ReplicaSet::until_asked(const Entry& entry,
+                                                    Clock::duration pause) const {
+  const Clock::duration longest = options_.replica_timeout / 4;
+  return entry.replica->n_exchanges() > 0 ? std::min(pause, longest) : pause;
 }
 
 void ReplicaSet::replace(const std::vector<Address>& addresses, bool is_whole) {
@@ -203,8 +210,11 @@ void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_
   entry->n_failures = 0;
   entry->silent_since.reset();
   entry->last_asked = asked;
-  if (asked < entry->asks_from) return;  // it has broken a request since: next_ask stays
-  // Often enough that a replica which answers never seems silent.
+  if (asked < entry->asks_from) {  // it has broken a request since
+    entry->next_ask = now + until_asked(*entry, entry->asks_from - now);
+    return;
+  }
+  // Requests may come before the next question.
   entry->next_ask = now + std::min(options_.probe_interval, options_.replica_timeout / 4);
   if (entry->health != ReplicaHealth::kUp) entry->up_since = now;
   set_health(*entry, entry->status.is_draining ? ReplicaHealth::kDraining : ReplicaHealth::kUp, "");
@@ -217,10 +227,8 @@ void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refus
   const Clock::time_point now = Clock::now();
   if (is_refused) entry->silent_since.reset();
   entry->is_asked = false;
-  std::chrono::milliseconds pause = pause_after(++entry->n_failures, options_.longest_pause);
-  // While it has requests, each refusal is a sign of life that must come in time.
-  if (entry->replica->n_exchanges() > 0) pause = std::min(pause, options_.replica_timeout / 4);
-  entry->next_ask = now + pause;
+  const auto pause = pause_after(++entry->n_failures, options_.longest_pause);
+  entry->next_ask = now + until_asked(*entry, pause);
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
 }
 

@@ -115,6 +115,7 @@ class ReplicaSet {
     Clock::time_point last_asked;  // for the latest status
     Clock::time_point asks_from;   // a status that was asked for before does not make it kUp
   };
+  Clock::duration until_asked(const Entry& entry, Clock::duration pause) const;
   double seconds(Clock::time_point time) const;
   Entry* find(const Replica& replica);
   Entry* find(std::string_view name);

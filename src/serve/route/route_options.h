@@ -16,8 +16,9 @@ struct RouteOptions {
   RouterOptions router;
   std::string key;      // that replicas take routed requests with; empty: none is sent
   std::string ca_file;  // PEM, for replicas with TLS; empty: the system's authorities
-  std::chrono::milliseconds replica_timeout{5000};  // of silence, until a replica counts as lost
-  std::chrono::seconds resolve_interval{10};        // between look-ups of names
+  std::chrono::milliseconds replica_timeout{
+      5000};  // of silence after a question, until it counts as lost
+  std::chrono::seconds resolve_interval{10};  // between look-ups of names
   std::chrono::milliseconds probe_interval{1000};
   std::chrono::milliseconds longest_pause{30'000};  // between questions to a replica that is down
   std::chrono::milliseconds continue_time{15'000};  // a broken stream waits for another replica
