@@ -44,6 +44,7 @@ class ResumeTest : public ProcessTest {
 
   static std::string words_of_stopped_perplexity(const std::string& options,
                                                  std::chrono::milliseconds delay);
+  static bool is_said_by_stopped_perplexity(const std::string& options, const char* words);
 
   static std::multiset<std::string> lines_of(const std::string& name) {
     std::ifstream file(at(name));
@@ -188,7 +189,7 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
 }
 
-// Starts `pando score`, stops it after `delay`, and returns its words.
+// Stops `pando score` after `delay`, and returns its words.
 std::string ResumeTest::words_of_stopped_perplexity(const std::string& options,
                                                     std::chrono::milliseconds delay) {
   const pid_t child =
@@ -207,6 +208,16 @@ std::string ResumeTest::words_of_stopped_perplexity(const std::string& options,
   return said;
 }
 
+// Stops perplexities later and later, until one says `words`.
+bool ResumeTest::is_said_by_stopped_perplexity(const std::string& options, const char* words) {
+  for (int i = 1; i <= 20; ++i) {
+    const std::string said =
+        words_of_stopped_perplexity(options, std::chrono::milliseconds(50 * i));
+    if (said.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 std::string squares(int n) {
   std::string text;
   for (int64_t i = 0; i < n; ++i) text += fmt::format("{} ", i * i);
@@ -221,26 +232,15 @@ TEST_F(ResumeTest, AStoppedPerplexitySaysWhatIsUnderWay) {
   options.out = at("wide");
   options.max_positions = 16'384;
   ASSERT_TRUE(make_random_model(options).ok());
-  bool is_said = false;
-  for (int i = 1; i <= 20 && !is_said; ++i) {
-    const std::string said =
-        words_of_stopped_perplexity("--model wide --kv-memory 64MiB --max-running 1 --step-rows 1",
-                                    std::chrono::milliseconds(50 * i));
-    is_said = said.find("; 1 window under way is not counted\n") != std::string::npos;
-  }
-  EXPECT_TRUE(is_said);
+  EXPECT_TRUE(
+      is_said_by_stopped_perplexity("--model wide --kv-memory 64MiB --max-running 1 --step-rows 1",
+                                    "; 1 window under way is not counted\n"));
 }
 
 TEST_F(ResumeTest, AStoppedPerplexityIsThatOfCompleteWindows) {
   folder().write("squares.txt", squares(200'000));
-  bool is_said = false;
-  for (int i = 1; i <= 20 && !is_said; ++i) {
-    const std::string said =
-        words_of_stopped_perplexity("--model m --kv-memory 64MiB --max-running 2 --step-rows 7",
-                                    std::chrono::milliseconds(50 * i));
-    is_said = said.find(", perplexity ") != std::string::npos;
-  }
-  EXPECT_TRUE(is_said);
+  EXPECT_TRUE(is_said_by_stopped_perplexity(
+      "--model m --kv-memory 64MiB --max-running 2 --step-rows 7", ", perplexity "));
 }
 
 TEST_F(ResumeTest, WhatIsFinishedStays) {

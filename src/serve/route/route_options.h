@@ -16,8 +16,8 @@ struct RouteOptions {
   RouterOptions router;
   std::string key;      // that replicas take routed requests with; empty: none is sent
   std::string ca_file;  // PEM, for replicas with TLS; empty: the system's authorities
-  std::chrono::milliseconds replica_timeout{
-      5000};  // of silence after a question, until it counts as lost
+  // The silence after a question about its state, after which a replica counts as lost.
+  std::chrono::milliseconds replica_timeout{5000};
   std::chrono::seconds resolve_interval{10};  // between look-ups of names
   std::chrono::milliseconds probe_interval{1000};
   std::chrono::milliseconds longest_pause{30'000};  // between questions to a replica that is down
